@@ -10,6 +10,8 @@ APISERVER_PORT ?= $(shell expr $(PORT) + 1)
 # cpu or cuda; each has its own environment (deploy/environment.py).
 BUILD ?= cpu
 CATALOG ?= deploy/models/demo.yaml
+# Logs, lock and the URL of Redis of one `make up`.
+RUN_DIR ?= .run
 # The benchmarks' sentences, as NAME.valid.tsv of english<TAB>other lines; see benchmarks/README.md.
 PAIRS ?= data
 
@@ -42,13 +44,13 @@ help:  ## Show this list.
 		printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 # exec, so that a signal to make reaches the launcher and not a shell in between.
-up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG=)
+up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG= RUN_DIR=.run)
 	@exec $(BIN)/python -m deploy.local --host $(HOST) --port $(PORT) --apiserver-port $(APISERVER_PORT) \
-		--catalog $(CATALOG)
+		--catalog $(CATALOG) --run-dir $(RUN_DIR)
 
 # Uses the Redis of `make up` if that runs, unless PROXY_REDIS_URL names another one.
-keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help)
-	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat .run/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
+keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help, RUN_DIR=.run)
+	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat $(RUN_DIR)/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
 
 # Processes that run tests; tests/conftest.py sets auto. Bytecode is on, because otherwise each of them, and each server

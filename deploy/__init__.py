@@ -4,8 +4,10 @@
 - ``lockfiles``: reads the locks, and compares an environment with them.
 - ``local``: runs everything on one machine without Docker (``make up``).
 - ``launch_plan``: the servers and their ports, checked before the start.
+- ``supervisor``: watches one server, and starts it again when it dies.
+- ``restart_policy``: when a dead server starts again, and when it stays down.
 - ``process``: a child process with a log file.
-- ``readiness``: waits until every pair is ready.
+- ``readiness``: readiness of one server, and of all.
 - ``redis_server``: a private Redis for the launcher.
 - ``single_instance``: one launcher at a time for a run folder.
 """

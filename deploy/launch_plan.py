@@ -93,12 +93,7 @@ def check_port(host: str, port: int, purpose: str, remedy: str) -> None:
     if not 1 <= port <= HIGHEST_PORT:
         raise LaunchPlanError(f"port {port} for {purpose} does not exist, ports are 1 to {HIGHEST_PORT}: {remedy}")
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            # As the servers do, so that the kernel's remains of old connections do not matter.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            probe.listen()
+        listen_once(host, port)
     except socket.gaierror as error:
         raise LaunchPlanError(
             f"the address {host} for {purpose} is unknown ({error.strerror}): 127.0.0.1 is this machine"
@@ -106,3 +101,22 @@ def check_port(host: str, port: int, purpose: str, remedy: str) -> None:
     except OSError as error:
         problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
         raise LaunchPlanError(f"port {port} on {host}, wanted for {purpose}, {problem}: {remedy}") from error
+
+
+def is_port_free(host: str, port: int) -> bool:
+    """Return whether a server can listen on the port now."""
+    try:
+        listen_once(host, port)
+    except OSError:
+        return False
+    return True
+
+
+def listen_once(host: str, port: int) -> None:
+    """Listen on the port for a moment; raises OSError if a server could not."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        # As the servers do, so that the kernel's remains of old connections do not matter.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(address)
+        probe.listen()

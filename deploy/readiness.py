@@ -1,4 +1,4 @@
-"""ReadinessMonitor: shows the servers' states until every pair is ready."""
+"""Readiness of one server, and of all: the monitor shows their states."""
 
 from __future__ import annotations
 
@@ -29,6 +29,29 @@ class ProxyHealth(BaseModel):
     pairs: dict[str, ProxyPairHealth]
 
 
+def open_client() -> httpx.AsyncClient:
+    """Return a client for servers of this machine."""
+    # Proxies configured in the environment are for other hosts.
+    return httpx.AsyncClient(timeout=READINESS_POLL_TIMEOUT_SECONDS, trust_env=False)
+
+
+async def is_replica_ready(client: httpx.AsyncClient, url: str) -> bool:
+    """Return whether all pairs of the API server are ready."""
+    try:
+        report = ReplicaReport.model_validate_json((await client.get(f"{url}/report")).content)
+    except (httpx.HTTPError, ValidationError):
+        return False
+    return bool(report.pairs) and all(pair.ready for pair in report.pairs.values())
+
+
+async def is_proxy_ready(client: httpx.AsyncClient, url: str) -> bool:
+    """Return whether the proxy has probed its replicas and accepts requests."""
+    try:
+        return (await client.get(f"{url}/readyz")).is_success
+    except httpx.HTTPError:
+        return False
+
+
 @dataclass(slots=True)
 class ReadinessMonitor:
     """Monitor of all servers; ``say`` gets each change (name, message) once."""
@@ -42,8 +65,7 @@ class ReadinessMonitor:
 
     async def wait(self) -> list[str]:
         """Return the pairs once all are ready and the proxy knows it."""
-        # Proxies configured in the environment are for other hosts.
-        async with httpx.AsyncClient(timeout=READINESS_POLL_TIMEOUT_SECONDS, trust_env=False) as client:
+        async with open_client() as client:
             while True:
                 await asyncio.gather(self._poll_proxy(client), *(self._poll(client, name) for name in self.replicas))
                 if not self.missing():

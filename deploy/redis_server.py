@@ -69,11 +69,12 @@ async def wait_for_redis(port: int) -> None:
         TimeoutError: no answer for 10 s.
     """
     async with asyncio.timeout(REDIS_START_TIMEOUT_SECONDS):
-        while not await _answers(port):  # noqa: ASYNC110 - another process has no event to wait for
+        while not await answers_ping(port):  # noqa: ASYNC110 - another process has no event to wait for
             await asyncio.sleep(REDIS_POLL_SECONDS)
 
 
-async def _answers(port: int) -> bool:
+async def answers_ping(port: int) -> bool:
+    """Return whether a Redis answers a PING on this port."""
     try:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
     except OSError:

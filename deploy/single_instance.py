@@ -63,7 +63,8 @@ class SingleInstanceLock:
             if is_alive(owner):
                 raise AlreadyRunningError(
                     f"another launcher (process {owner}) runs in {self.path.parent}: stop it with Ctrl-C or "
-                    f"`kill {owner}`, or give this one another folder and other ports (--run-dir, --port)"
+                    f"`kill {owner}`, or give this one another folder and other ports: "
+                    f"`make up RUN_DIR={self.path.parent}/second PORT=…`"
                 )
             if time.monotonic() > give_up_at:
                 raise AlreadyRunningError(

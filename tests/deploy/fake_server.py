@@ -1,6 +1,8 @@
 """A stand-in for both servers: answers /report and /health as they do, at the port that the launcher names.
 
-fake_server.py apiserver [--ready-after S] [--never] [--dies-after S] [--stubborn]
+fake_server.py apiserver [--ready-after S] [--never] [--dies-after S] [--stubborn] [--exit-file F]
+
+With an exit file that exists, the server ends at its start, with the status in the file.
 fake_server.py proxy
 """
 
@@ -16,6 +18,7 @@ import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 # When it was first asked: a busy machine may take long to start it.
 FIRST_ASKED: list[float] = []
@@ -29,6 +32,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--never", action="store_true")
     parser.add_argument("--dies-after", type=float)
     parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--exit-file", type=Path)
     return parser.parse_args()
 
 
@@ -85,6 +89,8 @@ def die() -> None:
     os._exit(3)
 
 
+if OPTIONS.exit_file is not None and OPTIONS.exit_file.exists():
+    sys.exit(int(OPTIONS.exit_file.read_text()))
 signal.signal(signal.SIGTERM, signal.SIG_IGN if OPTIONS.stubborn else signal.SIG_DFL)
 # As an EngineCore: a child that outlives its parent unless someone cares.
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

@@ -19,10 +19,12 @@ import pytest
 from deploy.launch_plan import LaunchPlan
 from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS, Launcher
 from deploy.process import ManagedProcess
+from deploy.restart_policy import DEFAULT_RESTART_LIMITS
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
 
+MAX_ENDS = DEFAULT_RESTART_LIMITS.max_ends
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
 
@@ -35,18 +37,18 @@ class Site:
     port: int = field(default_factory=lambda: free_ports(3))
 
     def launch(
-        self, *options: str, fake: str = "", environment: Mapping[str, str] | None = None
+        self, *options: str, fake: str = "", pause: str = "0.05", environment: Mapping[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start the launcher; ``fake`` is for the fake API servers."""
+        """Start the launcher; ``fake`` is for the fake API servers, ``pause`` the first before a restart."""
         return self.processes.start(
-            *(sys.executable, FAKE_LAUNCHER, fake, "--port", str(self.port)),
+            *(sys.executable, FAKE_LAUNCHER, pause, fake, "--port", str(self.port)),
             *("--catalog", str(self.folder / "models.yaml"), "--run-dir", str(self.folder / "run"), *options),
             environment=environment,
         )
 
-    async def launch_until_ready(self, *options: str, fake: str = "") -> subprocess.Popen[bytes]:
+    async def launch_until_ready(self, *options: str, fake: str = "", pause: str = "0.05") -> subprocess.Popen[bytes]:
         """Start the launcher and wait for its word."""
-        launcher = self.launch(*options, fake=fake)
+        launcher = self.launch(*options, fake=fake, pause=pause)
         await self.processes.wait_for("Ctrl-C stops everything")
         return launcher
 
@@ -54,6 +56,24 @@ class Site:
         """Return the fake servers' process ids, without the children that they start."""
         wanted = f"fake_server.py\0{kind}".encode()
         return [pid for pid in self.processes.alive() if wanted in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    def find_model(self, model: str) -> list[int]:
+        """Return the processes of a model's fake API server, its child included."""
+        return [pid for pid in self.processes.alive() if read_environment(pid).get("APISERVER_MODELS") == model]
+
+    def find_apiserver(self, model: str) -> int:
+        """Return the process id of a model's fake API server."""
+        return next(pid for pid in self.find_servers("apiserver") if pid in self.find_model(model))
+
+    def find_redis(self) -> int:
+        """Return Redis's process id."""
+        return next(
+            pid for pid in self.processes.alive() if b"redis-server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+
+    def last_line(self, words: str) -> str:
+        """Return the last line on the screen with these words."""
+        return next(line for line in reversed(self.processes.said().splitlines()) if words in line)
 
     def assert_failed(self, launcher: subprocess.Popen[bytes], *words: str) -> None:
         """Expect status 1, the words on the screen, and no process left."""
@@ -173,6 +193,7 @@ async def test_second_launcher_is_refused(site: Site) -> None:
     second = site.launch()
     assert second.wait(timeout=60) == 1
     assert f"another launcher (process {first.pid}) runs in {site.folder / 'run'}" in site.processes.said()
+    assert "`make up RUN_DIR=" in site.processes.said()
     assert first.poll() is None
     first.terminate()
     assert first.wait(timeout=10) == 0
@@ -186,11 +207,112 @@ def test_server_that_dies_while_starting_is_named(site: Site) -> None:
     assert not (site.folder / "run" / "redis-url").exists(), "also after a failure"
 
 
-async def test_server_killed_later_is_named(site: Site) -> None:
-    """A death after all was ready ends the launcher too."""
+async def test_killed_server_returns_others_stay(site: Site) -> None:
+    """A proxy, an API server and Redis: each comes back alone, on its port, and what it left behind is ended."""
     launcher = await site.launch_until_ready()
-    os.kill(site.find_servers("proxy")[0], signal.SIGKILL)
-    site.assert_failed(launcher, "proxy was ended by SIGKILL")
+    for kind, name in (("proxy", "proxy"), ("apiserver", "apiserver-"), ("redis", "redis")):
+        before = set(site.processes.alive())
+        victim = site.find_redis() if kind == "redis" else site.find_servers(kind)[0]
+        returns = site.processes.said().count("ready again")
+        os.kill(victim, signal.SIGKILL)
+        await wait_until(lambda count=returns: site.processes.said().count("ready again") > count, 60, kind)
+        assert f"{name}" in site.last_line("ready again")
+        assert "was ended by SIGKILL" in site.last_line("until it is back")
+        after = set(site.processes.alive())
+        # Each fake server has a child, Redis has none.
+        assert len(before - after) == len(after - before) == (1 if kind == "redis" else 2), site.processes.said()
+    assert "translation continues, API keys and operators' changes are lost" in site.processes.said()
+    assert launcher.poll() is None
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+    assert site.processes.commands() == []
+
+
+async def test_server_stopped_from_outside_is_started_again(site: Site) -> None:
+    """An end without an error counts too: `kill` restarts one server, so that it reads its catalog again."""
+    launcher = await site.launch_until_ready()
+    os.kill(site.find_servers("proxy")[0], signal.SIGTERM)
+    await site.processes.wait_for("ready again")
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+
+
+async def test_server_that_keeps_dying_stays_down(site: Site) -> None:
+    """The launcher says so once, the rest serves on; the first cause is still in the log; SIGUSR1 tries again."""
+    launcher = await site.launch_until_ready()
+    others = {pid for pid in site.processes.alive() if pid not in site.find_model("en-de")}
+    for count in range(1, MAX_ENDS + 1):
+        os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+        if count < MAX_ENDS:
+            await site.processes.wait_for(f"(end {count} of {MAX_ENDS} in a row")
+            await wait_until(lambda count=count: site.processes.said().count("ready again") == count, 60)
+    await site.processes.wait_for("stays down")
+    line = site.last_line("stays down")
+    for words in ("apiserver-en-de", "SIGKILL", "number 5", "its pairs answer 503", "run/logs/apiserver-en-de.log"):
+        assert words in line
+    assert f"kill -USR1 {launcher.pid}" in line
+    await wait_until(lambda: not site.find_model("en-de"), 60, "what it left behind is ended")
+    assert others <= set(site.processes.alive())
+    log = (site.folder / "run" / "logs" / "apiserver-en-de.log").read_text()
+    assert log.count("--- launcher: the server was ended by SIGKILL") == MAX_ENDS - 1
+
+    launcher.send_signal(signal.SIGUSR1)
+    await wait_until(lambda: site.processes.said().count("ready again") == MAX_ENDS, 60)
+    os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+    await wait_until(lambda: site.processes.said().count(f"(end 1 of {MAX_ENDS} in a row") == 2, 60)
+    assert others <= set(site.processes.alive())
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+    assert site.processes.commands() == []
+
+
+async def test_wrong_settings_after_the_launch_are_final(site: Site) -> None:
+    """Exit code 78 is not tried again, and Ctrl-C still stops the rest."""
+    file = site.folder / "exit"
+    launcher = await site.launch_until_ready(fake=f"--exit-file {file}")
+    file.write_text("78")
+    os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+    await site.processes.wait_for("exited with 78: a setting or the catalog is wrong. It stays down")
+    assert site.processes.said().count("Starting it again") == 1
+    assert site.find_model("xx-yy")
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.wait(timeout=60) == 0
+    assert site.processes.commands() == []
+
+
+async def test_server_that_does_not_start_again_stays_down(site: Site) -> None:
+    """Its failed starts count: it is not tried for ever."""
+    file = site.folder / "exit"
+    launcher = await site.launch_until_ready(fake=f"--exit-file {file}")
+    file.write_text("1")
+    os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+    await site.processes.wait_for("exited with 1, its end number 5 without")
+    assert "ready again" not in site.processes.said()
+    assert site.find_model("xx-yy")
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_stop_during_a_pause_exits_with_0(site: Site, number: signal.Signals) -> None:
+    """Nothing is started any more."""
+    launcher = await site.launch_until_ready("--ready-timeout", "60", pause="600")
+    os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+    await site.processes.wait_for("Starting it again in 600 s")
+    launcher.send_signal(number)
+    assert launcher.wait(timeout=60) == 0
+    assert "everything has stopped" in site.processes.said()
+    assert site.processes.commands() == []
+
+
+async def test_killed_launcher_leaves_nothing_in_a_pause(site: Site) -> None:
+    """The guard ends the others."""
+    launcher = await site.launch_until_ready(pause="600")
+    os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
+    await site.processes.wait_for("Starting it again in 600 s")
+    launcher.kill()
+    launcher.wait()
+    await wait_until(lambda: not site.processes.alive(), 60)
 
 
 def test_server_not_ready_in_time_is_named(site: Site) -> None:
