@@ -46,11 +46,11 @@ STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
 REPEATED_SIGNAL_SECONDS = 0.3
-# What is lost while such a server is down.
+# What the end of such a server costs.
 LOSSES = {
-    "apiserver": "its pairs answer 503",
-    "proxy": "nobody is served",
-    "redis": "translation continues, API keys and operators' changes are lost",
+    "apiserver": "its pairs answer 503 meanwhile",
+    "proxy": "nobody is served meanwhile",
+    "redis": "translation continues, but API keys and operators' changes are gone",
 }
 COMMANDS = {
     "apiserver": (sys.executable, "-m", "apiserver"),

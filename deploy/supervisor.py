@@ -26,7 +26,7 @@ class LaunchError(Exception):
 class SupervisedServer:
     """One server as its supervisor sees it.
 
-    ``loss`` is a sentence: what clients see while it is down.
+    ``loss`` is a clause: what its end costs.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Supervisor:
         process, policy = self.server.process, self.policy
         self.say(
             self.server.name,
-            f"{process.end}; {self.server.loss} until it is back. Starting it again in {pause:g} s "
+            f"{process.end}: {self.server.loss}. Starting it again in {pause:g} s "
             f"(end {policy.ends} of {policy.limits.max_ends} in a row; output: {process.log})",
         )
 

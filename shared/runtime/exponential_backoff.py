@@ -23,11 +23,11 @@ class ExponentialBackoff:
         self._next = self.first
 
     def next_pause(self, served: float | None) -> float:
-        """Return the pause if a run ended now that served so long (None: never)."""
+        """Return the pause after a run that served so long (None: never)."""
         return self.first if self._was_healthy(served) else self._next
 
     def end(self, served: float | None) -> float:
-        """Count the end of a run that served so long; return the pause."""
+        """Count the end of such a run; return the pause."""
         pause = self.next_pause(served)
         self.ends = 1 if self._was_healthy(served) else self.ends + 1
         self._next = min(pause * 2, self.longest)

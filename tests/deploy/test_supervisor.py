@@ -9,8 +9,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,10 +36,13 @@ class Bench:
     port: int = field(default_factory=free_port)
     ready: bool = True
     lines: list[str] = field(default_factory=list[str])
+    task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
         self.process = ManagedProcess(self.command, self.folder / "server.log")
-        server = SupervisedServer("server", self.process, "127.0.0.1", self.port, self.is_ready, "nobody is served")
+        server = SupervisedServer(
+            "server", self.process, "127.0.0.1", self.port, self.is_ready, "nobody is served meanwhile"
+        )
         policy = RestartPolicy(self.limits, time.monotonic)
         self.supervisor = Supervisor(
             server, policy, lambda name, line: self.lines.append(f"{name}: {line}"), time.monotonic
@@ -59,125 +61,140 @@ class Bench:
     async def wait_for(self, words: str, count: int = 1) -> None:
         await wait_until(lambda: self.said(words) >= count, 60, f"{words} in {self.lines}")
 
-    async def while_supervised(self, work: Callable[[], object]) -> asyncio.Task[None]:
-        """Start and supervise the server; ``work`` comes after its launch."""
+    def launch(self) -> None:
+        """Start and supervise the server."""
         self.process.start()
-        task = asyncio.create_task(self.supervisor.run())
+        self.task = asyncio.create_task(self.supervisor.run())
         self.supervisor.note_launched()
-        work()
-        return task
+
+    async def end(self) -> None:
+        """Stop everything."""
+        if self.task is not None:
+            self.task.cancel()
+            await asyncio.wait([self.task])
+        await asyncio.to_thread(self.process.stop)
+        await asyncio.to_thread(self.process.end_leftovers)
 
 
-async def end(bench: Bench, task: asyncio.Task[None]) -> None:
-    """Stop everything."""
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-    await asyncio.to_thread(bench.process.stop)
-    await asyncio.to_thread(bench.process.end_leftovers)
+BenchFactory = Callable[..., Bench]
 
 
-async def test_end_before_the_launch_is_an_error(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, (sys.executable, "-c", "print('no memory'); raise SystemExit(3)"))
+@pytest.fixture
+async def benches(tmp_path: Path) -> AsyncGenerator[BenchFactory]:
+    """Benches in the test's folder, whose processes are gone after the test."""
+    started: list[Bench] = []
+
+    def new_bench(command: tuple[str, ...] = SLEEPS, limits: RestartLimits = LIMITS) -> Bench:
+        started.append(Bench(tmp_path, command, limits))
+        return started[-1]
+
+    yield new_bench
+    for bench in started:
+        await bench.end()
+
+
+async def test_end_before_the_launch_is_an_error(benches: BenchFactory) -> None:
+    bench = benches((sys.executable, "-c", "print('no memory'); raise SystemExit(3)"))
     bench.process.start()
     with pytest.raises(LaunchError, match=r"server exited with 3(.|\n)*no memory"):
         await bench.supervisor.run()
 
 
-async def test_dead_server_is_started_again(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    task = await bench.while_supervised(bench.kill)
+async def test_dead_server_is_started_again(tmp_path: Path, benches: BenchFactory) -> None:
+    bench = benches()
+    bench.launch()
+    bench.kill()
     await bench.wait_for("ready again")
     assert bench.lines[0] == (
-        "server: was ended by SIGKILL; nobody is served until it is back. Starting it again in 0.01 s "
+        "server: was ended by SIGKILL: nobody is served meanwhile. Starting it again in 0.01 s "
         f"(end 1 of 3 in a row; output: {tmp_path / 'server.log'})"
     )
-    await end(bench, task)
 
 
-async def test_unready_run_is_not_called_ready(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_unready_run_is_not_called_ready(benches: BenchFactory) -> None:
+    bench = benches()
     bench.ready = False
-    task = await bench.while_supervised(bench.kill)
+    bench.launch()
+    bench.kill()
     await wait_until(
         lambda: bench.process.log.exists() and re.search(r"--- launcher.*\nup\n", bench.process.log.read_text()), 60
     )
     assert not bench.said("ready again")
     bench.ready = True
     await bench.wait_for("ready again")
-    await end(bench, task)
 
 
-async def test_server_that_cannot_be_run_again_stays_down(tmp_path: Path) -> None:
+async def test_server_that_cannot_be_run_again_stays_down(tmp_path: Path, benches: BenchFactory) -> None:
     """Its program is gone: each try counts as an end."""
     program = tmp_path / "program"
     program.symlink_to("/bin/sleep")
-    bench = Bench(tmp_path, (str(program), "600"))
-    task = await bench.while_supervised(lambda: (program.unlink(), bench.kill()))
+    bench = benches((str(program), "600"))
+    bench.launch()
+    program.unlink()
+    bench.kill()
     await bench.wait_for("could not be started, its end number 3")
     assert bench.said("cannot be started: ") == 2
     program.symlink_to("/bin/sleep")
     bench.supervisor.retry()
     await bench.wait_for("ready again")
-    await end(bench, task)
 
 
-async def test_request_before_the_last_end_does_not_count(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, limits=RestartLimits(max_ends=1))
-    task = await bench.while_supervised(bench.supervisor.retry)
+async def test_request_before_the_last_end_does_not_count(benches: BenchFactory) -> None:
+    bench = benches(limits=RestartLimits(max_ends=1))
+    bench.launch()
+    bench.supervisor.retry()
     bench.kill()
     await bench.wait_for("stays down")
     assert not bench.said("as asked")
     bench.supervisor.retry()
     await bench.wait_for("as asked")
-    await end(bench, task)
 
 
-async def test_leftovers_end_before_the_restart(tmp_path: Path) -> None:
+async def test_leftovers_end_before_the_restart(benches: BenchFactory) -> None:
     """A child that ignores SIGTERM and holds what the server needs."""
     child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
     parent = (
         "import os, subprocess, sys, time; "
         f"child = subprocess.Popen([sys.executable, '-c', {child!r}]); print(child.pid, flush=True); time.sleep(600)"
     )
-    bench = Bench(tmp_path, (sys.executable, "-c", parent))
-    task = await bench.while_supervised(lambda: None)
+    bench = benches((sys.executable, "-c", parent))
+    bench.launch()
     await wait_until(lambda: bench.process.tail().isdigit(), 60)
     orphan = bench.process.tail()
     bench.kill()
     await bench.wait_for("ready again")
     assert not is_alive(orphan)
-    await end(bench, task)
 
 
-async def test_restart_waits_until_the_port_is_free(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_restart_waits_until_the_port_is_free(benches: BenchFactory) -> None:
+    bench = benches()
     with socket.socket() as other:
         other.bind(("127.0.0.1", bench.port))
         other.listen()
-        task = await bench.while_supervised(bench.kill)
+        bench.launch()
+        bench.kill()
         await bench.wait_for("Starting it again")
         assert not bench.said("ready again")
     await bench.wait_for("ready again")
-    await end(bench, task)
 
 
-async def test_large_log_is_rotated_before_a_restart(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_large_log_is_rotated_before_a_restart(tmp_path: Path, benches: BenchFactory) -> None:
+    bench = benches()
     with bench.process.log.open("wb") as log:
         log.truncate(MAX_LOG_BYTES + 1)
-    task = await bench.while_supervised(bench.kill)
+    bench.launch()
+    bench.kill()
     await bench.wait_for("ready again")
     assert (tmp_path / "server.log.1").stat().st_size > MAX_LOG_BYTES
     assert bench.process.log.read_text().startswith("--- launcher: the server was ended by SIGKILL")
-    await end(bench, task)
 
 
-async def test_cancelled_supervisor_starts_nothing(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, limits=RestartLimits(first_pause=600.0))
-    task = await bench.while_supervised(bench.kill)
+async def test_cancelled_supervisor_starts_nothing(benches: BenchFactory) -> None:
+    bench = benches(limits=RestartLimits(first_pause=600.0))
+    bench.launch()
+    bench.kill()
     await bench.wait_for("in 600 s")
-    await end(bench, task)
+    await bench.end()
     assert bench.process.process is not None
     assert bench.process.process.returncode == -signal.SIGKILL
     assert SERVER_MARK not in os.environ
