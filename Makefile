@@ -36,7 +36,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults soak bench-overload \
+.PHONY: help up keys browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
@@ -161,6 +161,10 @@ plan: dev  ## Compute the number of replicas for a rate and a p95 in seconds. (R
 faults: dev  ## Run the full fault suite, and compare with peers; fail if a target is missed. (ROWS= SECONDS= SEED= OUT=.run/faults)
 	@$(BIN)/python -m tests.faults --out $(or $(OUT),.run/faults) $(if $(ROWS),--rows $(ROWS)) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+compose-test: dev  ## Run the compose file for real under load, with everything that operators change; fail if a request fails. (ROWS= RATE=20 AFTER= OUT=.run/compose)
+	@$(BIN)/python -m tests.compose --out $(or $(OUT),.run/compose) $(if $(ROWS),--rows $(ROWS)) \
+		$(if $(RATE),--rate $(RATE)) $(if $(AFTER),--after $(AFTER))
 
 soak: dev  ## Run random faults under load, and check for leaks. (MINUTES=20 SEED= OUT=.run/soak)
 	@$(BIN)/python -m tests.faults.soak --out $(or $(OUT),.run/soak) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

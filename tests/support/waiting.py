@@ -64,8 +64,13 @@ class Awake:
             _ = self.seconds
 
 
-async def wait_until(condition: Callable[[], T | Awaitable[T]], within: float, what: str = "") -> T:
-    """Return the condition's first true value; fail after ``within`` seconds awake, saying what was waited for."""
+async def wait_until(
+    condition: Callable[[], T | Awaitable[T]], within: float, what: str = "", *, pause: float = 0.02
+) -> T:
+    """Return the condition's first true value; fail after ``within`` seconds awake, saying what was waited for.
+
+    ``pause``: seconds between two looks, for conditions that cost the machine something.
+    """
     with Awake() as awake:
         while True:
             outcome = condition()
@@ -74,7 +79,7 @@ async def wait_until(condition: Callable[[], T | Awaitable[T]], within: float, w
                 return value
             if awake.seconds > within:
                 raise AssertionError(f"not within {within:g} s: {what or condition}; last value: {value!r}")
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(pause)
 
 
 async def within_awake(work: Awaitable[T], seconds: float) -> T:

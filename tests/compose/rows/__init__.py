@@ -1,0 +1,6 @@
+"""Rows: what is done to the fleet while the load runs.
+
+* ``row``: what a row is, and how one is measured.
+* ``table``: all of them, in the order of the report.
+* ``scale``, ``faults``, ``redis``, ``proxies``, ``rolls``, ``keys``, ``model_change``, ``down``: what they do.
+"""
