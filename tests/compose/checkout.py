@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,22 +12,32 @@ from benchmarks.harness.processes import ROOT
 # Variables of the shell win over .env; only these may.
 OUR_PREFIXES = ("PAIRWAY_", "PROXY_", "APISERVER_", "COMPOSE_")
 KEPT = frozenset({"PAIRWAY_WHEELS"})
+# What compose, the builds and make read.
+PARTS = (
+    ".dockerignore",
+    ".env.example",
+    "Makefile",
+    "apiserver",
+    "deploy",
+    "docker-compose.yml",
+    "models",
+    "proxy",
+    "pyproject.toml",
+    "requirements",
+    "shared",
+)
 # Changed for a second version: each image has it.
 VERSIONED = "shared/version.py"
 
 
 def copied_checkout(folder: Path) -> Path:
-    """Copy what git tracks, and new files that it does not ignore; ``.venv`` becomes a link."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    """Copy what an operator's commands read; ``.venv`` becomes a link."""
+    folder.mkdir(parents=True)
+    for name in PARTS:
         source, target = ROOT / name, folder / name
-        if source.is_file():
-            target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
             shutil.copy2(source, target)
     if (ROOT / ".venv").exists():
         (folder / ".venv").symlink_to((ROOT / ".venv").resolve())
