@@ -9,7 +9,7 @@ from apiserver.app import create_app
 from apiserver.catalog.yaml_file import CatalogError
 from apiserver.engine.vllm_engine import ENVIRONMENT
 from apiserver.settings import ApiServerSettings
-from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
+from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals, reload_on_hangup
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
 from shared.runtime.settings import SettingsError, load_settings
@@ -38,6 +38,8 @@ def main() -> int:
     running = draining_server.DrainingServer(
         config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds
     )
+    if settings.operator_token.get_secret_value():
+        reload_on_hangup(app.state.context.changer.reload_by_signal)
     # An EngineCore outlives a killed API server; the guard process ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
         running.run()

@@ -14,46 +14,67 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from apiserver import api
+from apiserver import api, model_api
 from apiserver.catalog import loader
+from apiserver.changes.change_run import ChangeServices
+from apiserver.changes.machine_memory import MachineMemory
+from apiserver.changes.memory import MemorySource
+from apiserver.changes.model_changer import ModelChanger
 from apiserver.context import ApiServerContext
+from apiserver.engine import vllm_engine
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings, ModelHost
+from apiserver.hosting.host_builder import HostBuilder
+from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings
+from apiserver.hosting.running_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.settings import ApiServerSettings
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
-from shared.runtime.background import running
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
 
 
-def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None = None) -> FastAPI:
+def create_app(
+    settings: ApiServerSettings, engine_factory: EngineFactory | None = None, memory: MemorySource | None = None
+) -> FastAPI:
     """Build the app; its lifespan starts the engines (vLLM's by default).
 
     Raises:
         CatalogError: the catalog is wrong.
     """
     metrics = ApiServerMetrics()
-    hosts = _build_hosts(settings, engine_factory, metrics)
+    catalog = loader.read(settings.catalog, settings.models)
+    builder = _host_builder(settings, engine_factory, metrics, alone=len(catalog.hosted) == 1)
+    hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]
+    server = ModelServer(
+        f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
+        hosts,
+        metrics,
+        weight=settings.weight,
+        started_at=time.time(),
+    )
+    running_hosts = RunningHosts(hosts, metrics)
+    services = ChangeServices(
+        server,
+        running_hosts,
+        builder,
+        memory or MachineMemory(vllm_engine.device_type),
+        time.monotonic,
+        settings.max_request_timeout,
+    )
     context = ApiServerContext(
         settings=settings,
         limits=settings.limits,
         time_limits=settings.time_limits,
-        model_server=ModelServer(
-            f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
-            hosts,
-            metrics,
-            weight=settings.weight,
-            started_at=time.time(),
-        ),
+        model_server=server,
+        running_hosts=running_hosts,
+        changer=ModelChanger(services, settings.catalog, metrics, time.time),
         metrics=metrics,
-        loops=tuple(host.loop() for host in hosts),
         bodies=ByteBudget(settings.max_bodies_bytes),
     )
     app = FastAPI(
@@ -67,13 +88,13 @@ def create_app(settings: ApiServerSettings, engine_factory: EngineFactory | None
     app.state.context = context
     configure_app(app, translate=api.translate)
     app.include_router(api.routes)
+    app.include_router(model_api.routes)
     return app
 
 
-def _build_hosts(
-    settings: ApiServerSettings, engine_factory: EngineFactory | None, metrics: ApiServerMetrics
-) -> list[ModelHost]:
-    catalog = loader.read(settings.catalog, settings.models)
+def _host_builder(
+    settings: ApiServerSettings, engine_factory: EngineFactory | None, metrics: ApiServerMetrics, *, alone: bool
+) -> HostBuilder:
     host_settings = HostSettings(
         settings.canary_timeout,
         settings.restart_backoff,
@@ -81,14 +102,14 @@ def _build_hosts(
         QueueBounds(settings.queue_seconds, settings.max_waiting),
     )
     services = HostServices(
-        factory=engine_factory or partial(VllmEngine.start, alone=len(catalog.hosted) == 1),
+        factory=engine_factory or partial(VllmEngine.start, alone=alone),
         metrics=metrics,
         guards=QualityGuard(OutputLanguage()),
         start_lock=asyncio.Lock(),
         clock=time.monotonic,
         rng=random.Random(),  # noqa: S311 - jitter, not secrets
     )
-    return [ModelHost(entry, catalog.ranks(entry), host_settings, services) for entry in catalog.hosted]
+    return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 
 
 @asynccontextmanager
@@ -97,8 +118,8 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     server = context.model_server
     models = [host.entry.name for host in server.hosts]
     log.info("api server up", extra={"replica": server.replica_id, "models": models})
-    try:
-        async with running(*context.loops):
+    async with context.running_hosts:
+        try:
             yield
-    finally:
-        await asyncio.gather(*(host.close() for host in server.hosts))
+        finally:
+            await context.changer.close()

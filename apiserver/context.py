@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from apiserver.changes.model_changer import ModelChanger
+from apiserver.hosting.model_host import ModelHost
+from apiserver.hosting.running_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.settings import ApiServerSettings
@@ -24,17 +27,26 @@ class ApiServerContext:
     limits: Limits
     time_limits: TimeLimits
     model_server: ModelServer
+    running_hosts: RunningHosts
+    changer: ModelChanger
     metrics: ApiServerMetrics
-    loops: tuple[Loop, ...]
     bodies: ByteBudget
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops of all models, serving or not."""
+        return self.running_hosts.loops
 
     def collector(self) -> MergedCollector:
         """Return the metrics of this server and of its running engines."""
         for loop in self.loops:
             self.metrics.loop_age.labels(loop.name).set(loop.age())
-        for host in self.model_server.hosts:
-            host.admission.set_gauges(self.metrics, host.entry.name)
-        engines = [host.engine for host in self.model_server.hosts]
+        hosts: dict[str, ModelHost] = {}
+        for host in (*self.model_server.hosts, *self.running_hosts):
+            hosts.setdefault(host.entry.name, host)  # of two with one name, the one that serves
+        for name, host in hosts.items():
+            host.admission.set_gauges(self.metrics, name)
+        engines = [host.engine for host in hosts.values()]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 
 

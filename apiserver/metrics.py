@@ -63,3 +63,14 @@ class ApiServerMetrics(ServerMetrics):
             "Number of texts without a usable translation, by reason (a warning's code).",
             ["pair", "reason"],
         )
+
+        self.model_changes = self.counter(
+            "pairway_apiserver_model_changes_total", "Model changes: switched, failed, abandoned.", ["outcome"]
+        )
+
+    def forget(self, model: str) -> None:
+        """Drop the series of a model that was unloaded."""
+        for metric in (self.engine_starts, self.engine_deaths, self.refused, self.waiting):
+            metric.remove("model", model)
+        for gauge in (self.pair_ready, self.rate, self.ahead, self.limit):
+            gauge.remove_by_labels({"model": model})

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache, partial
 from math import inf
-from typing import Final
 
 from apiserver.engine.interface import EngineGoneError
 from apiserver.hosting.model_host import ModelHost
+from apiserver.hosting.routing import Routing
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.translator import INLINE_CHARS
-from shared.languages import LanguagePair, closeness, stand_ins
+from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.errors import (
     InvalidRequestError,
@@ -28,14 +26,12 @@ from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, Serve
 from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 
-# Requested pairs whose serving pairs are cached: many more than clients request.
-CACHED_PAIRS: Final = 1024
-
 
 class ModelServer:
-    """All models of one API server; mutable: ``draining``, ``startup``.
+    """All models of one API server.
 
-    ``weight`` is the server's share of the work relative to other servers, ``started_at`` is Unix time.
+    Mutable state: ``draining``, ``startup``, ``routing``. ``weight`` is the server's share of the work relative to other
+    servers, ``started_at`` is Unix time.
     """
 
     def __init__(
@@ -48,19 +44,23 @@ class ModelServer:
         started_at: float,
     ) -> None:
         self.replica_id = replica_id
-        self.hosts = tuple(hosts)
+        self.routing = Routing.of(hosts)
         self.draining = False
         self.startup = StartupCheck()
         self._metrics = metrics
         self._weight = weight
         self._started_at = started_at
-        by_pair: dict[LanguagePair, list[ModelHost]] = defaultdict(list)
-        for host in hosts:
-            for pair in host.entry.all_pairs:
-                by_pair[pair].append(host)
-        # In the catalog's order, which is the order of preference.
-        self._by_pair = dict(by_pair)
-        self._serving = lru_cache(maxsize=CACHED_PAIRS)(partial(stand_ins, served=self._by_pair))
+
+    @property
+    def hosts(self) -> tuple[ModelHost, ...]:
+        """The hosts that serve."""
+        return self.routing.hosts
+
+    def candidate_for(self, pair: LanguagePair) -> ModelHost | None:
+        """Return a model change's held candidate, if ready for the pair."""
+        candidate = self.routing.candidate
+        has_pair = candidate is not None and pair in candidate.ranks
+        return candidate if candidate is not None and has_pair and candidate.ready(pair) else None
 
     def resolve(self, request: TranslateRequest) -> LanguagePair:
         """Return the pair that serves the request.
@@ -74,11 +74,11 @@ class ModelServer:
         if request.source_lang == AUTO:
             raise InvalidRequestError([("source_lang", "must name the language: only the proxy detects it")])
         pair = LanguagePair(request.source_lang, request.target_lang)
-        serving = self._serving(pair)
+        serving = self.routing.serving(pair)
         if serving:
             return serving[0]
         if closeness(pair.target, pair.source) is None:
-            raise UnknownPairError(str(pair), sorted(map(str, self._by_pair)))
+            raise UnknownPairError(str(pair), sorted(map(str, self.routing.by_pair)))
         return pair  # such as en into en-GB
 
     async def translate(self, work: WorkItem) -> list[Translation]:
@@ -94,7 +94,7 @@ class ModelServer:
             DeadlineExceededError: the time is over.
         """
         pair = work.pair
-        hosts = self._by_pair.get(pair)
+        hosts = self.routing.by_pair.get(pair)
         # Short texts without words need no engine; longer texts and markup are checked when they are planned.
         is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_CHARS
         if hosts is None or (is_short and not any(map(needs_translation, work.texts))):
@@ -118,18 +118,26 @@ class ModelServer:
     async def _translate_on_first(self, hosts: Sequence[ModelHost], work: WorkItem) -> list[Translation]:
         """Translate on the first ready model; if it dies, the next.
 
-        Early means before any delta was sent.
+        Early means before any delta was sent. After a model change the next is a new host.
         """
-        ready = [host for host in hosts if host.ready(work.pair)]
-        for host in ready:
+        pair, tried = work.pair, list[ModelHost]()
+        host = next((host for host in hosts if host.ready(pair)), None)
+        while host is not None:
+            tried.append(host)
+            lost: EngineGoneError | None = None
             try:
                 return await self._translate_on(host, work)
             except EngineGoneError as error:
-                if host is ready[-1] or (work.sink is not None and work.sink.started):
-                    raise host.unavailable(work.pair) from error
+                lost = error
             except PairUnavailableError:  # no longer ready
-                continue
-        raise min(hosts, key=_wait).unavailable(work.pair)
+                pass
+            can_repeat = lost is None or work.sink is None or not work.sink.started
+            others = self.routing.by_pair.get(pair, ()) if can_repeat else ()
+            following = next((other for other in others if other not in tried and other.ready(pair)), None)
+            if following is None and lost is not None:
+                raise host.unavailable(pair) from lost
+            host = following
+        raise min(self.routing.by_pair.get(pair, hosts), key=_wait).unavailable(pair)
 
     async def _translate_on(self, host: ModelHost, work: WorkItem) -> list[Translation]:
         admission, labels = host.admission, (host.entry.name, work.priority)
@@ -169,7 +177,7 @@ class ModelServer:
             version=VERSION,
             started_at=self._started_at,
             state=state,
-            in_flight=sum(host.admission.texts for host in self.hosts),
+            in_flight=sum(host.admission.texts for host in (*self.hosts, *self.routing.draining)),
             weight=self._weight,
             pairs=served,
             pairs_version=served.version,

@@ -27,6 +27,11 @@ class ApiServerSettings(ServerSettings):
         description="Second token that is accepted while APISERVER_TOKEN is rotated, 16 to 256 ASCII characters; "
         "empty: none.",
     )
+    operator_token: Token = Field(
+        default=SecretStr(""),
+        description="Token to change models while serving, 16 to 256 ASCII characters, not APISERVER_TOKEN; "
+        "empty: changes are off.",
+    )
     open: bool = Field(
         default=False,
         description="Whether to serve beyond loopback without a token; only for networks that nobody else reaches.",
@@ -88,6 +93,14 @@ class ApiServerSettings(ServerSettings):
     def _has_a_token_beside_the_previous_one(self) -> ApiServerSettings:
         if self.token_previous.get_secret_value() and not self.token.get_secret_value():
             raise ValueError("APISERVER_TOKEN_PREVIOUS needs APISERVER_TOKEN, the token that replaces it")
+        return self
+
+    @model_validator(mode="after")
+    def _tokens_differ(self) -> ApiServerSettings:
+        operators = self.operator_token.get_secret_value()
+        if operators and operators in {self.token.get_secret_value(), self.token_previous.get_secret_value()}:
+            message = "APISERVER_OPERATOR_TOKEN must differ from APISERVER_TOKEN, which every proxy has"
+            raise ValueError(message)
         return self
 
     @model_validator(mode="after")

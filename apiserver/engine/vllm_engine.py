@@ -52,6 +52,13 @@ def argument_types() -> dict[str, object]:
     return {field.name: field.type for field in dataclasses.fields(AsyncEngineArgs)}
 
 
+def device_type() -> str:
+    """Return the engines' device: ``cpu``, ``cuda``; imports vLLM."""
+    from vllm.platforms import current_platform  # noqa: PLC0415 - see the module's docstring
+
+    return str(current_platform.device_type)
+
+
 class VllmEngine:
     """One model in one AsyncLLM."""
 
@@ -84,12 +91,11 @@ class VllmEngine:
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
         from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
-        from vllm.platforms import current_platform  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
         check_arguments(entry, argument_types())
         if not alone:
-            check_share(entry, device=str(current_platform.device_type))
+            check_share(entry, device=device_type())
         arguments: dict[str, Any] = {
             "served_model_name": entry.name,
             "generation_config": "vllm",  # sampling comes from the catalog

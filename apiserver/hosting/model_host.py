@@ -81,14 +81,25 @@ class HostServices:
 class ModelHost:
     """The life of one model; ``ranks`` are its places in the catalog.
 
-    Its state changes only in ``tick`` and in the task that it starts.
+    Its state changes only in ``tick``, in the task that it starts, and when it begins or ends to serve. Unless
+    ``is_serving``, its pairs are in no metric.
     """
 
     def __init__(
-        self, entry: ModelEntry, ranks: Mapping[LanguagePair, int], settings: HostSettings, services: HostServices
+        self,
+        entry: ModelEntry,
+        ranks: Mapping[LanguagePair, int],
+        settings: HostSettings,
+        services: HostServices,
+        *,
+        is_serving: bool = True,
     ) -> None:
         self.entry = entry
-        self._ranks = ranks
+        self.ranks = ranks
+        self.engine_failures = 0
+        self.canary_rounds = 0
+        self._is_serving = is_serving
+        self._withdrawn: str | None = None
         self._settings = settings
         self._services = services
         self._metrics = services.metrics
@@ -135,6 +146,8 @@ class ModelHost:
 
         None if it serves now, or never did.
         """
+        if self._withdrawn is not None:
+            return self._restarts.expected_seconds
         translator = self._translator
         lives = translator is not None and translator.engine.alive and not self._restarts.is_starting
         return None if lives else self._restarts.seconds_left()
@@ -149,7 +162,7 @@ class ModelHost:
                 model=self.entry.name,
                 ready=self.ready(pair),
                 why=None if self.ready(pair) else self._reasons[pair] or DIED,
-                rank=self._ranks[pair],
+                rank=self.ranks[pair],
                 canary=self.entry.canary(pair),
                 ready_in_s=ready_in,
             )
@@ -167,8 +180,38 @@ class ModelHost:
         """The running engine, if any."""
         return None if self._translator is None else self._translator.engine
 
+    @property
+    def revision(self) -> str | None:
+        """Revision of the weights and definition; None before the first start."""
+        return self._revision
+
+    @property
+    def issues(self) -> dict[LanguagePair, str]:
+        """Why pairs are not ready."""
+        return {pair: self._reasons[pair] or DIED for pair in self.entry.all_pairs if not self.ready(pair)}
+
+    def serve(self) -> None:
+        """Show the pairs in the metrics: from now on this host serves."""
+        self._is_serving = True
+        self._update_ready_metric()
+
+    async def withdraw(self, reason: str) -> None:
+        """Make every pair unready until :meth:`reinstate`; requests in flight go on."""
+        self._withdrawn = reason
+        await self._cancel_task()
+        self._reasons = dict.fromkeys(self.entry.all_pairs, reason)
+        self._update_ready_metric()
+
+    def reinstate(self) -> None:
+        """Let the pairs serve again once their canaries passed."""
+        self._withdrawn = None
+        self._reasons = dict.fromkeys(self.entry.all_pairs, CANARY_RUNNING)
+        self._canaries_due = self._clock()
+
     async def tick(self) -> None:
         """Run one step: stop, suspect or start the engine; repeat failed canaries."""
+        if self._withdrawn is not None:
+            return
         if self._task is not None and self._task.done():
             task, self._task = self._task, None
             self._update_ready_metric()
@@ -231,6 +274,7 @@ class ModelHost:
         pairs = [pair for pair, issue in self._reasons.items() if issue is not None]
         self._reasons.update(dict.fromkeys(pairs, reason))
         outcome = await self._canaries.check(translator, pairs, self._note_canary)
+        self.canary_rounds += 1
         if outcome.passed:
             self.admission.estimate_rate(outcome.passed, outcome.seconds)
         self._restarts.start_ended(ready=any(map(self.ready, self.entry.all_pairs)))
@@ -238,7 +282,7 @@ class ModelHost:
 
     def _note_canary(self, pair: LanguagePair, issue: str | None) -> None:
         self._reasons[pair] = issue
-        self._metrics.pair_ready.labels(str(pair), self.entry.name).set(self.ready(pair))
+        self._update_ready_metric(pair)
         fields = {"model": self.entry.name, "pair": str(pair)}
         if issue is None:
             log.info("pair ready", extra=fields)
@@ -280,11 +324,12 @@ class ModelHost:
         self._schedule_restart(f"its engine does not start: {type(error).__name__}: {error}"[:500])
 
     def _schedule_restart(self, reason: str) -> None:
+        self.engine_failures += 1
         pause = self._restarts.schedule()
         log.info("engine restarts", extra={"model": self.entry.name, "seconds": pause})
         self._reasons = dict.fromkeys(self.entry.all_pairs, reason)
         self._update_ready_metric()
 
-    def _update_ready_metric(self) -> None:
-        for pair in self.entry.all_pairs:
+    def _update_ready_metric(self, *changed: LanguagePair) -> None:
+        for pair in (changed or self.entry.all_pairs) if self._is_serving else ():
             self._metrics.pair_ready.labels(str(pair), self.entry.name).set(self.ready(pair))

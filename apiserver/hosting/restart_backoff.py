@@ -59,6 +59,11 @@ class RestartBackoff:
         self._start_began_at = self._up_since = None
         return pause
 
+    @property
+    def expected_seconds(self) -> float | None:
+        """Whole seconds of a start, 1 to 60; None if never measured."""
+        return None if self._start_seconds is None else _bounded(self._start_seconds)
+
     def seconds_left(self) -> float | None:
         """Return whole seconds until the engine should serve; None if never measured."""
         if self._start_seconds is None:
@@ -70,7 +75,11 @@ class RestartBackoff:
             left = self._backoff.next_pause(self._served()) + self._start_seconds
         else:
             left = max(0.0, self._due_at - now) + self._start_seconds
-        return float(min(max(math.ceil(left), MIN_RETRY_SECONDS), MAX_RETRY_SECONDS))
+        return _bounded(left)
 
     def _served(self) -> float | None:
         return None if self._up_since is None else self._clock() - self._up_since
+
+
+def _bounded(seconds: float) -> float:
+    return float(min(max(math.ceil(seconds), MIN_RETRY_SECONDS), MAX_RETRY_SECONDS))

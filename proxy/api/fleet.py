@@ -15,6 +15,7 @@ from proxy.context import context
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.expected_replicas import ReplicaCount
 from proxy.urls import MAX_CHARS, replica_url
+from shared.http.body import validated
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
 
@@ -118,7 +119,7 @@ async def remove(request: Request) -> fleet_view.Changed:
 
     It stays removed until it is added again, also if it is in the settings.
     """
-    query = bodies.validated(Addressed, dict(request.query_params))
+    query = validated(Addressed, dict(request.query_params))
     return _changed(request, await context(request).fleet.admin.remove(query.url))
 
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final, Self, TypeVar, cast
 
 from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
 from shared.http.problems import JSON
 from shared.http.request_context import request_header
 from shared.protocol.deadline import Deadline
-from shared.protocol.errors import ClientGoneError, OverloadedError, TooLargeError, UnsupportedMediaError
+from shared.protocol.errors import (
+    BadRequestError,
+    ClientGoneError,
+    InvalidRequestError,
+    OverloadedError,
+    TooLargeError,
+    UnsupportedMediaError,
+)
+from shared.protocol.messages import refuse_repeated_names
+from shared.protocol.validation_errors import operator_errors
+
+M = TypeVar("M", bound=BaseModel)
 
 # ASGI extension in a request's scope once its whole body has arrived; only our own server sets it.
 WHOLE_BODY_EXTENSION: Final = "pairway.whole_body"
+# Enough for a key with 200 pairs, the longest request of an operator.
+OPERATOR_BODY_BYTES: Final = 4096
+OPERATOR_BODY_SECONDS: Final = 5.0
 # Even the largest body is answered or refused in less time.
 BODY_RETRY_AFTER_SECONDS: Final = 1.0
 
@@ -83,6 +100,33 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
             return await _read_parts(request, limit, reservation)
     except TimeoutError:
         raise deadline.exceeded_error() from None
+
+
+async def read_operator_body(request: Request, model: type[M], budget: ByteBudget) -> M:
+    """Read an operator's request as a model.
+
+    Raises:
+        PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
+    """
+    deadline = Deadline.after(OPERATOR_BODY_SECONDS, time.monotonic)
+    with budget.reserve() as reservation:
+        body = await read_body(request, OPERATOR_BODY_BYTES, deadline, reservation)
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadRequestError(f"The body is not JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object.")
+    refuse_repeated_names(body)
+    return validated(model, cast("dict[str, object]", value))
+
+
+def validated(model: type[M], members: dict[str, object]) -> M:
+    """Return the model with these members; raise InvalidRequestError that names wrong ones."""
+    try:
+        return model.model_validate(members)
+    except ValidationError as error:
+        raise InvalidRequestError(operator_errors(error, model)) from None
 
 
 def _check_content_type(request: Request) -> None:

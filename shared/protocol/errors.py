@@ -162,7 +162,7 @@ class PairRefusedError(PairwayError, status=403, code="pair-refused", title="Lan
         )
 
 
-class OperatorOffError(PairwayError, status=403, code="operator-off", title="Changes of the fleet are off"):
+class OperatorOffError(PairwayError, status=403, code="operator-off", title="Changes by operators are off"):
     """No operator token is set."""
 
 
@@ -184,6 +184,18 @@ class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unkno
             super().__init__("This is not the id of a key, which has 12 hexadecimal digits.")
         else:
             super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, also revoked ones.")
+
+
+class UnknownModelError(PairwayError, status=404, code="unknown-model", title="Unknown model"):
+    """No model, or no entry of the catalog, has this name."""
+
+
+class ChangeRefusedError(PairwayError, status=409, code="change-refused", title="Model change refused"):
+    """The model cannot be changed so, or not now; nothing has changed."""
+
+
+class CatalogRefusedError(PairwayError, status=409, code="catalog-refused", title="Catalog refused"):
+    """The catalog on the server's disk is wrong; nothing has changed."""
 
 
 class FleetFullError(PairwayError, status=409, code="fleet-full", title="Too many changes"):

@@ -1,9 +1,12 @@
-"""Exit codes of both servers: 0 for signals, EX_CONFIG for wrong settings."""
+"""Signals and exit codes of both servers."""
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Final
 
@@ -18,6 +21,16 @@ def exit_on_signals() -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _exit)
+
+
+def reload_on_hangup(reload: Callable[[], None]) -> None:
+    """Call ``reload`` on the running event loop for each SIGHUP."""
+
+    def on_hangup(_signal: int, _frame: FrameType | None) -> None:
+        with suppress(RuntimeError):  # no loop runs yet, and everything is read at its start anyway
+            asyncio.get_running_loop().call_soon_threadsafe(reload)
+
+    signal.signal(signal.SIGHUP, on_hangup)
 
 
 def _exit(_signal: int, _frame: FrameType | None) -> None:

@@ -18,6 +18,7 @@ import pytest
 from fastapi import FastAPI
 
 from apiserver.app import create_app
+from apiserver.changes.memory import MemorySource
 from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
 from apiserver.hosting.model_host import EngineFactory
 from apiserver.settings import ApiServerSettings
@@ -92,9 +93,11 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(factory: EngineFactory | None, settings: ApiServerSettings) -> AsyncGenerator[Served]:
+async def serving(
+    factory: EngineFactory | None, settings: ApiServerSettings, memory: MemorySource | None = None
+) -> AsyncGenerator[Served]:
     """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
-    app = create_app(settings, factory)
+    app = create_app(settings, factory, memory)
     config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, limiter=ConnectionLimiter())
     config.loop = "none"
     server = DrainingServer(config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds)

@@ -22,6 +22,10 @@ SMALL: dict[str, str] = {
 TESTED_ELSEWHERE = {
     "apiserver/engine/interface.py": "tests/apiserver/engine/test_vllm_engine.py",
     "apiserver/api.py": "tests/apiserver/integration/test_http.py",
+    "apiserver/model_api.py": "tests/apiserver/integration/test_model_changes.py",
+    "apiserver/changes/model_changer.py": "tests/apiserver/integration/test_model_changes.py",
+    "apiserver/changes/change_run.py": "tests/apiserver/integration/test_model_changes.py",
+    "proxy/api/bodies.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/auth.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/fleet.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/keys.py": "tests/proxy/integration/test_key_endpoints.py",

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
+from pydantic import BaseModel, Field
 
-from shared.http.body import ByteBudget
-from shared.protocol.errors import OverloadedError
+from shared.http.body import ByteBudget, validated
+from shared.protocol.errors import InvalidRequestError, OverloadedError
 from tests.support.serving import Serving
 
 
@@ -78,3 +79,20 @@ def test_reservation_is_released_on_every_path() -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert budget.reserved == 0
+
+
+class Order(BaseModel):
+    """What an operator may send."""
+
+    name: str
+    count: int = Field(ge=0)
+
+
+def test_validated_returns_the_model() -> None:
+    assert validated(Order, {"name": "a", "count": 3}).count == 3
+
+
+def test_wrong_fields_are_all_named() -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        validated(Order, {"count": -3})
+    assert {error["field"] for error in caught.value.facts["errors"]} == {"name", "count"}

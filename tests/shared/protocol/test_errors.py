@@ -15,10 +15,13 @@ CONTRACT: Final = """
 403 pair-refused PairRefusedError
 404 not-found NotFoundError
 404 unknown-key UnknownKeyError
+404 unknown-model UnknownModelError
 404 unknown-pair UnknownPairError
 404 unknown-replica UnknownReplicaError
 405 method-not-allowed MethodNotAllowedError
 408 request-timeout SlowRequestError
+409 catalog-refused CatalogRefusedError
+409 change-refused ChangeRefusedError
 409 fleet-full FleetFullError
 409 keys-full KeysFullError
 413 too-large TooLargeError

@@ -1,0 +1,142 @@
+"""Memory of a new model: need, available, and whether that suffices."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from apiserver.catalog.engine_arguments import MEMORY_SHARES
+from apiserver.catalog.model_entry import ModelEntry
+from shared.protocol.errors import ChangeRefusedError
+
+MIB: Final = 1_048_576
+# An EngineCore without weights and cache, with its Python, torch and vLLM (docs/decisions/0022-model-changes.md).
+ENGINE_OVERHEAD_BYTES: Final = 1024 * MIB
+# What must stay free: requests in flight, page tables, other processes.
+MARGIN_BYTES: Final = 256 * MIB
+WEIGHT_FILES: Final = frozenset({".safetensors", ".bin", ".pt", ".pth", ".gguf"})
+# Bytes per value; a catalog's dtype may differ from the file's.
+TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}
+
+
+class MemorySource(Protocol):
+    """Memory and device of the machine; the real one is ``MachineMemory``."""
+
+    def available_bytes(self) -> int:
+        """Return the bytes that a new process may use."""
+        ...
+
+    def device(self) -> str:
+        """Return the engines' device: ``cpu``, ``cuda``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """Bytes that a model's engine needs in the server's memory."""
+
+    weights: int
+    kv_cache: int
+    overhead: int = ENGINE_OVERHEAD_BYTES
+
+    @property
+    def total(self) -> int:
+        """All together."""
+        return self.weights + self.kv_cache + self.overhead
+
+
+def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
+    """Return an engine's need; reads the sizes of files.
+
+    On another device than the CPU weights and cache are not in the server's memory.
+
+    Raises:
+        ChangeRefusedError: the size of the weights or of the cache is not known.
+    """
+    if device != "cpu":
+        return MemoryNeed(0, 0)
+    cache = entry.engine.get("kv_cache_memory_bytes")
+    if not isinstance(cache, int):
+        raise ChangeRefusedError(
+            f"The memory for {entry.name} is not known: set engine.kv_cache_memory_bytes in the catalog, because vLLM "
+            'takes most of the memory without it; or unload the old model first ("swap": true).'
+        )
+    folder = _folder(entry)
+    weights = sum(path.stat().st_size for path in folder.glob("*") if path.suffix in WEIGHT_FILES) if folder else 0
+    if not weights:
+        raise ChangeRefusedError(
+            f"The memory for {entry.name} is not known: its weights ({entry.path}) are not on this machine yet; "
+            'download them first, or unload the old model first ("swap": true).'
+        )
+    return MemoryNeed(int(weights * _growth(entry, folder)), cache)
+
+
+def check_memory(entry: ModelEntry, need: MemoryNeed, available: int, freed: int = 0) -> None:
+    """Require enough memory; ``freed`` bytes are those of a model unloaded before.
+
+    Raises:
+        ChangeRefusedError: it does not suffice; gives the figures in MiB.
+    """
+    if need.total + MARGIN_BYTES <= available + freed:
+        return
+    hint = "" if freed else ' Give the server more, or unload the old model first ("swap": true).'
+    raise ChangeRefusedError(
+        f"{entry.name} needs {need.total // MIB} MiB (weights {need.weights // MIB}, cache {need.kv_cache // MIB}, "
+        f"engine {need.overhead // MIB}) and {MARGIN_BYTES // MIB} MiB must stay free, but only "
+        f"{(available + freed) // MIB} MiB are available.{hint}",
+        facts={"needed_bytes": need.total, "margin_bytes": MARGIN_BYTES, "available_bytes": available + freed},
+    )
+
+
+def check_shares(entry: ModelEntry, loaded: Iterable[ModelEntry], device: str) -> None:
+    """Require that the models on one GPU fit by their shares.
+
+    Raises:
+        ChangeRefusedError: one has no share, or together they have more than the whole.
+    """
+    if device == "cpu":
+        return
+    models = [*loaded, entry]
+    if without := [model.name for model in models if not model.engine.keys() & MEMORY_SHARES]:
+        raise ChangeRefusedError(
+            f"{', '.join(without)} may take a whole {device} device: set {' or '.join(sorted(MEMORY_SHARES))} in "
+            'the catalog, or unload the old model first ("swap": true).'
+        )
+    shares = {
+        model.name: float(model.engine.get("gpu_memory_utilization", 0))
+        for model in models
+        if "kv_cache_memory_bytes" not in model.engine
+    }
+    if sum(shares.values()) > 1:
+        listed = ", ".join(f"{name} {share:g}" for name, share in shares.items())
+        raise ChangeRefusedError(
+            f"The models' shares of the {device} device (gpu_memory_utilization: {listed}) exceed 1; lower them, or "
+            'unload the old model first ("swap": true).',
+            facts={"shares": shares},
+        )
+
+
+def _growth(entry: ModelEntry, folder: Path | None) -> float:
+    """Return how much larger the weights are in memory than on disk."""
+    wanted = TYPE_BYTES.get(str(entry.engine.get("dtype", "auto")))
+    try:
+        config = json.loads(((folder or Path()) / "config.json").read_text())
+        stored = TYPE_BYTES.get(str(config.get("dtype") or config.get("torch_dtype")))
+    except (OSError, ValueError, AttributeError):
+        stored = None
+    return max(1.0, wanted / stored) if wanted and stored else 1.0
+
+
+def _folder(entry: ModelEntry) -> Path | None:
+    """Return the weights' folder, that of Hugging Face's cache for a name."""
+    path = Path(entry.path)
+    if path.is_absolute():
+        return path
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
+    snapshots = (hub / f"models--{entry.path.replace('/', '--')}" / "snapshots").glob("*")
+    return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=None)
