@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port
+from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port, is_port_free
 from tests.support.processes import free_ports
 
 
@@ -38,3 +39,12 @@ def test_check_ports_refuses_a_port_for_two_servers(tmp_path: Path) -> None:
 def test_check_port_refuses_an_unknown_host() -> None:
     with pytest.raises(LaunchPlanError, match="the address no such host for the proxy is unknown"):
         check_port("no such host", free_ports(1), "the proxy", "choose another")
+
+
+def test_port_is_free_when_nothing_listens_there() -> None:
+    port = free_ports(1)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port))
+        other.listen()
+        assert not is_port_free("127.0.0.1", port)
+    assert is_port_free("127.0.0.1", port)

@@ -207,6 +207,13 @@ def test_server_that_dies_while_starting_is_named(site: Site) -> None:
     assert not (site.folder / "run" / "redis-url").exists(), "also after a failure"
 
 
+def test_wrong_settings_at_the_first_start_end_the_launch(site: Site) -> None:
+    """Before all were ready nothing is restarted: an operator is there to read why."""
+    (site.folder / "exit").write_text("78")
+    site.assert_failed(site.launch(fake=f"--exit-file {site.folder / 'exit'}"), "exited with 78", "apiserver-")
+    assert "Starting it again" not in site.processes.said()
+
+
 async def test_killed_server_returns_others_stay(site: Site) -> None:
     """A proxy, an API server and Redis: each comes back alone, on its port, and what it left behind is ended."""
     launcher = await site.launch_until_ready()

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from deploy.readiness import READINESS_POLL_SECONDS, ReadinessMonitor
+from deploy.readiness import READINESS_POLL_SECONDS, ReadinessMonitor, is_proxy_ready, is_replica_ready, open_client
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -66,3 +66,24 @@ async def test_missing_names_the_reason_of_an_unready_pair() -> None:
             async with asyncio.timeout(2 * READINESS_POLL_SECONDS):
                 await monitor.wait()
     assert monitor.missing()[0] == "apiserver-a: en-de is not ready: its engine starts"
+
+
+async def test_replica_is_ready_with_all_its_pairs() -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), open_client() as client:
+        assert await is_replica_ready(client, fake.url)
+        fake.pairs["en>de"] = False
+        assert not await is_replica_ready(client, fake.url)
+    async with open_client() as client:
+        assert not await is_replica_ready(client, "http://127.0.0.1:1")
+
+
+async def test_foreign_server_is_not_ready() -> None:
+    async with proxy_with({"hello": "I am another program"}) as url, open_client() as client:
+        assert not await is_replica_ready(client, url)
+
+
+async def test_proxy_is_ready_when_it_answers() -> None:
+    async with proxy_with({}) as url, open_client() as client:
+        assert await is_proxy_ready(client, url)
+        assert not await is_proxy_ready(client, "http://127.0.0.1:1")

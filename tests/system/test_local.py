@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -11,11 +12,13 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import ROOT, free_ports
 from tests.support.waiting import Awake, wait_until
+from tests.system.load import steady_load
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 
@@ -69,6 +72,42 @@ async def test_launcher_serves_translations_and_stops(processes: MarkedProcesses
         launcher.send_signal(signal.SIGTERM)
         assert launcher.wait(timeout=60) == 0
     assert awake.seconds < 30
+    assert processes.commands() == []
+
+
+def find_api_server(processes: MarkedProcesses, model: str) -> int:
+    """Return the process id of a model's API server."""
+    setting, command = f"\0APISERVER_MODELS={model}\0".encode(), b"\0-m\0apiserver\0"
+    for pid in processes.alive():
+        folder = Path(f"/proc/{pid}")
+        if command in (folder / "cmdline").read_bytes() and setting in b"\0" + (folder / "environ").read_bytes():
+            return pid
+    raise AssertionError(processes.commands())
+
+
+@pytest.mark.timeout(600)
+async def test_killed_api_server_returns_others_serve(processes: MarkedProcesses) -> None:
+    """Under requests to both pairs: the other pair never fails, the killed one is refused until it is back."""
+    port = free_ports(3)
+    launcher = launch(processes, port)
+    await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
+    client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
+    async with client, steady_load(client, "en", "fr", 3) as french, steady_load(client, "en", "de", 3) as german:
+        await wait_until(lambda: len(french.samples) > 5 and len(german.samples) > 5, 60)
+        killed = find_api_server(processes, "en-de")
+        os.kill(killed, signal.SIGKILL)
+        await processes.wait_for("apiserver-en-de    was ended by SIGKILL")
+        await wait_until(lambda: any(sample.code == "pair-unavailable" for sample in german.samples), 60)
+        await processes.wait_for("apiserver-en-de    ready again", READY_SECONDS)
+        served = len(german.samples)
+        await wait_until(lambda: any(not sample.failed for sample in german.samples[served:]), 60)
+    assert not french.failed()
+    # What the dead server was working on has no other replica to go to.
+    assert {sample.code for sample in german.failed()} <= {"pair-unavailable", "replica-failed"}
+    assert killed not in processes.alive()
+    assert count_engines(processes) == 2, "the dead server's engine is gone"
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(timeout=60) == 0
     assert processes.commands() == []
 
 
