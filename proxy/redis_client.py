@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
@@ -11,10 +12,13 @@ from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
 # One each for the sweep, the lease and operators' overrides; the others replace cancelled calls not yet closed.
 MAX_CONNECTIONS: Final = 8
+
+# The codes of such answers, which Redis 6 hides in a script's error; redis-py cuts them off otherwise.
+_WRITE_REFUSAL: Final = re.compile(r"\b(?:MISCONF|OOM|READONLY)\b.*")
 
 
 class RedisKeys:
@@ -50,6 +54,10 @@ class StoreUnavailableError(Exception):
     """Redis did not answer in time, or answered with an error."""
 
 
+class WriteRefusedError(StoreUnavailableError):
+    """Redis answers, but refuses to write: its disk or memory is full."""
+
+
 def connect(url: str, timeout: float, connections: int) -> Redis:
     """Return a client that connects lazily, with its own pool, without retries."""
     return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - partly untyped in redis-py
@@ -70,6 +78,11 @@ def mapped_errors(timeout: float) -> Generator[None]:
         yield
     except TimeoutError as error:
         raise StoreUnavailableError(f"Redis did not answer within {timeout:g} s") from error
+    except ResponseError as error:
+        refusal = _WRITE_REFUSAL.search(str(error))
+        if refusal is not None or isinstance(error, OutOfMemoryError | ReadOnlyError):
+            raise WriteRefusedError(f"Redis refuses to write: {refusal[0] if refusal else error}") from error
+        raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
     except (RedisError, OSError, ValueError) as error:  # ValueError: a value is not UTF-8
         raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import UsageResult
 from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.redis_client import StoreUnavailableError, WriteRefusedError
 from shared.protocol.errors import KeysUnavailableError
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,16 @@ MAX_KNOWN: Final = 10_000
 AWAY_SECONDS: Final = 0.5
 
 
+@dataclass(slots=True)
+class _Outage:
+    """Absence of Redis for one kind of call; ``ask_after`` is monotonic seconds."""
+
+    begin: str
+    end: str
+    away: bool = False
+    ask_after: float = 0.0
+
+
 class CachedKeyStore:
     """Cache of keys in front of the store; ``clock`` gives monotonic seconds.
 
@@ -37,8 +48,9 @@ class CachedKeyStore:
         self.clock = clock
         self.serves_without_redis = serves_without_redis
         self._known: dict[str, tuple[ApiKey, float]] = {}
-        self._away = False
-        self._ask_after = 0.0
+        # A Redis with a full disk refuses to count, and can still be read.
+        self._reads = _Outage("keys cannot be looked up", "keys can be looked up again")
+        self._writes = _Outage("usage of keys cannot be counted", "usage of keys is counted again")
 
     async def look_up(self, key_id: str) -> ApiKey | None:
         """Return a key, None if there is none."""
@@ -47,7 +59,7 @@ class CachedKeyStore:
         if known is not None and now - read_at < FRESH_SECONDS:
             return known
         try:
-            key = await self._call_redis(lambda: self._store.read(key_id))
+            key = await self._call_redis(self._reads, lambda: self._store.read(key_id))
         except KeysUnavailableError:
             if known is not None and self.serves_without_redis and now - read_at < KNOWN_SECONDS:
                 return known
@@ -61,30 +73,36 @@ class CachedKeyStore:
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
         """Count as ``KeyStore.count`` does; forget a revoked key."""
-        usage = await self._call_redis(lambda: self._store.count(key_id, requests=requests, chars=chars))
+        usage = await self._call_redis(self._writes, lambda: self._store.count(key_id, requests=requests, chars=chars))
         if usage is None:
             self._known.pop(key_id, None)
         return usage
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Subtract characters from their counters."""
-        await self._call_redis(lambda: self._store.refund(counters, chars))
+        await self._call_redis(self._writes, lambda: self._store.refund(counters, chars))
 
-    async def _call_redis(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _call_redis(self, outage: _Outage, call: Callable[[], Awaitable[T]]) -> T:
         now = self.clock()
-        if now < self._ask_after:
+        if now < outage.ask_after:
             raise KeysUnavailableError
-        if self._away:
-            self._ask_after = now + AWAY_SECONDS  # other calls do not wait for this one
+        if outage.away:
+            outage.ask_after = now + AWAY_SECONDS  # other calls do not wait for this one
         try:
             result = await call()
-        except StoreUnavailableError as error:
-            if not self._away:
-                extra = {"error": str(error), "serves_without_redis": self.serves_without_redis}
-                log.warning("keys cannot be looked up", extra=extra)
-            self._away, self._ask_after = True, self.clock() + AWAY_SECONDS
+        except WriteRefusedError as error:
+            self._begin(outage, error)
             raise KeysUnavailableError from None
-        if self._away:
-            log.info("keys can be looked up again")
-        self._away, self._ask_after = False, 0.0
+        except StoreUnavailableError as error:
+            self._begin(self._reads, error)
+            self._begin(self._writes, error)
+            raise KeysUnavailableError from None
+        if outage.away:
+            log.info(outage.end)
+        outage.away, outage.ask_after = False, 0.0
         return result
+
+    def _begin(self, outage: _Outage, error: StoreUnavailableError) -> None:
+        if not outage.away:
+            log.warning(outage.begin, extra={"error": str(error), "serves_without_redis": self.serves_without_redis})
+        outage.away, outage.ask_after = True, self.clock() + AWAY_SECONDS

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
-from proxy.redis_client import RedisKeys, StoreUnavailableError, connect, mapped_errors
+from proxy.redis_client import RedisKeys, StoreUnavailableError, WriteRefusedError, connect, mapped_errors
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
@@ -239,6 +239,8 @@ class KeyStore:
                 with mapped_errors(self._timeout):
                     async with asyncio.timeout(self._timeout):
                         return await self._execute(*command)
+            except WriteRefusedError:
+                raise
             except StoreUnavailableError:
                 self._failures += 1
                 raise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from redis.exceptions import ResponseError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
-from proxy.redis_client import RedisKeys, StoreUnavailableError, mapped_errors
+from proxy.redis_client import RedisKeys, StoreUnavailableError, WriteRefusedError, mapped_errors
 
 
 def test_key_names_are_those_that_running_proxies_use() -> None:
@@ -24,6 +24,23 @@ def test_every_failure_is_unavailable_error(error: Exception) -> None:
     with pytest.raises(StoreUnavailableError, match="Redis") as caught, mapped_errors(0.25):
         raise error
     assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), "MISCONF Errors"),
+        (ResponseError("Error running script: @user_script:8: -MISCONF Errors writing to the AOF"), "MISCONF Errors"),
+        (OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), "command not allowed"),
+        (ReadOnlyError("You can't write against a read only replica."), "You can't write"),
+    ],
+)
+def test_refused_write_is_told_from_an_absent_redis(error: Exception, message: str) -> None:
+    with pytest.raises(WriteRefusedError, match=f"^Redis refuses to write: {message}"), mapped_errors(0.25):
+        raise error
+    with pytest.raises(StoreUnavailableError) as caught, mapped_errors(0.25):
+        raise ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value")
+    assert not isinstance(caught.value, WriteRefusedError)
 
 
 def test_time_out_names_its_seconds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import time
 from collections import Counter
@@ -178,13 +179,28 @@ async def test_limits_hold_again_when_redis_is_back(one: FakeReplica, own_redis:
 
 
 @pytest.mark.parametrize(("mode", "statuses"), [("open", {200: 3}), ("closed", {503: 3})])
-async def test_redis_too_full_to_count_is_one_that_is_away(
-    one: FakeReplica, own_redis: RedisServer, mode: str, statuses: dict[int, int]
+async def test_redis_too_full_to_count_can_still_be_read(
+    one: FakeReplica, own_redis: RedisServer, mode: str, statuses: dict[int, int], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     async with guarded(one, own_redis.url, keys_without_redis=mode) as running:
         shown, _ = await new_key(running, requests_per_minute=1)
+        stranger, _ = await new_key(running)
         own_redis.client.config_set("maxmemory", 1)
         assert Counter([(await ask(running, shown))[0] for _ in range(3)]) == statuses
+        assert (await ask(running, stranger))[0] in statuses, "a key that this proxy never saw is read"
+        unknown = mint(Grant(name="a"), time.time())[1]
+        assert (await ask(running, unknown))[0] == 403
+        own_redis.client.config_set("maxmemory", 0)
+
+        async def counted() -> bool:
+            response = await running.client.get("/usage", headers={"Authorization": f"Bearer {shown}"})
+            return response.status_code == 200
+
+        await wait_until(counted, 10, "usage can be counted again")
+    keys = [record for record in caplog.records if record.name == "proxy.keys.cached_store"]
+    assert [record.message for record in keys] == ["usage of keys cannot be counted", "usage of keys is counted again"]
+    assert "Redis refuses to write: " in str(vars(keys[0])["error"])
 
 
 async def test_uncounted_charge_is_not_refunded(one: FakeReplica, own_redis: RedisServer) -> None:
