@@ -35,7 +35,7 @@ def test_every_failure_is_unavailable_error(error: Exception) -> None:
         (ReadOnlyError("You can't write against a read only replica."), "You can't write"),
     ],
 )
-def test_refused_write_is_told_from_an_absent_redis(error: Exception, message: str) -> None:
+def test_refused_write_differs_from_an_absent_redis(error: Exception, message: str) -> None:
     with pytest.raises(WriteRefusedError, match=f"^Redis refuses to write: {message}"), mapped_errors(0.25):
         raise error
     with pytest.raises(StoreUnavailableError) as caught, mapped_errors(0.25):
