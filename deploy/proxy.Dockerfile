@@ -23,6 +23,11 @@ COPY --from=environment /venv /venv
 WORKDIR /app
 COPY shared shared
 COPY proxy proxy
+# For the check of all settings, without the rest of the API server (docker compose run --rm check).
+COPY apiserver/__init__.py apiserver/settings.py apiserver/
+COPY deploy/__init__.py deploy/
+COPY deploy/rollout/__init__.py deploy/rollout/settings_check.py deploy/rollout/
+COPY .env.example ./
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -22,22 +22,34 @@ class SettingsError(ValueError):
     """The environment has a wrong setting, or an unknown one."""
 
 
+def unknown_settings(
+    prefix: str, known: Collection[str], environ: Mapping[str, str], removed: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return a sentence for each misspelt or removed setting.
+
+    pydantic-settings ignores them in the process environment. ``known`` has full names.
+    """
+    sentences: list[str] = []
+    for name in sorted(environ):
+        if removed and name.upper() in removed:
+            sentences.append(f"{name} was removed; {removed[name.upper()]}")
+        elif name.upper().startswith(prefix.upper()) and name.upper() not in known:
+            close = difflib.get_close_matches(name.upper(), known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
+            sentences.append(f"{name} is not a setting; {hint}")
+    return sentences
+
+
 def refuse_unknown_settings(
     prefix: str, fields: Collection[str], environ: Mapping[str, str], removed: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse misspelt settings, which pydantic-settings ignores in the process environment.
+    """Refuse misspelt settings.
 
     Raises:
-        SettingsError: a variable is misspelt, or its setting was removed.
+        SettingsError: variables are misspelt, or their settings were removed.
     """
-    known = {f"{prefix}{field}".upper() for field in fields}
-    for name in sorted(environ):
-        if removed and name.upper() in removed:
-            raise SettingsError(f"{name} was removed; {removed[name.upper()]}")
-        if name.upper().startswith(prefix.upper()) and name.upper() not in known:
-            close = difflib.get_close_matches(name.upper(), known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"settings: {', '.join(sorted(known))}"
-            raise SettingsError(f"{name} is not a setting; {hint}")
+    if unknown := unknown_settings(prefix, {f"{prefix}{field}".upper() for field in fields}, environ, removed):
+        raise SettingsError("; ".join(unknown))
 
 
 Port = Annotated[int, Field(ge=1, le=65535, description="TCP port to listen on.")]
@@ -147,13 +159,29 @@ def load_settings(kind: type[S]) -> S:
     Raises:
         SettingsError: names the wrong variables and valid values, never the wrong value: it may be a secret.
     """
-    prefix = kind.model_config.get("env_prefix", "")
-    refuse_unknown_settings(prefix, kind.model_fields, os.environ, kind.removed)
+    refuse_unknown_settings(kind.model_config.get("env_prefix", ""), kind.model_fields, os.environ, kind.removed)
     try:
         return kind()
     except ValidationError as error:
-        sentences: list[str] = []
-        for item in error.errors(include_url=False, include_input=False):
-            name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
-            sentences.append(f"{name}: {sentence_of(item, {})}")
-        raise SettingsError("; ".join(sentences)) from None
+        raise SettingsError("; ".join(_wrong(kind, error))) from None
+
+
+def find_mistakes(kind: type[ServerSettings]) -> list[str]:
+    """Return a sentence for each mistake in a server's settings in the environment."""
+    prefix = kind.model_config.get("env_prefix", "")
+    known = {f"{prefix}{field}".upper() for field in kind.model_fields}
+    sentences = unknown_settings(prefix, known, os.environ, kind.removed)
+    try:
+        kind()
+    except ValidationError as error:
+        sentences += _wrong(kind, error)
+    return sentences
+
+
+def _wrong(kind: type[ServerSettings], error: ValidationError) -> list[str]:
+    prefix = kind.model_config.get("env_prefix", "")
+    sentences: list[str] = []
+    for item in error.errors(include_url=False, include_input=False):
+        name = f"{prefix}{item['loc'][0]}".upper() if item["loc"] else "the settings"
+        sentences.append(f"{name}: {sentence_of(item, {})}")
+    return sentences

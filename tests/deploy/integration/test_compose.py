@@ -253,7 +253,7 @@ def test_check_gets_every_setting() -> None:
     check = SERVICES["check"]
     servers = SERVICES["proxy"]["environment"] | COMPOSE["x-apiserver-environment"]
     own = {name for name in DOCUMENTED if name.startswith("PAIRWAY_")}
-    assert check["environment"] == servers | dict.fromkeys(own)
+    assert check["environment"] == servers | dict.fromkeys({*own, "COMPOSE_PROFILES"})
     assert check["env_file"] == [{"path": "${COMPOSE_ENV_FILES:-.env}", "required": False}]
     assert check["image"] == SERVICES["proxy"]["image"]
     assert not [name for name, each in SERVICES.items() if "check" in each.get("depends_on", ())]
@@ -345,7 +345,10 @@ def test_copied_paths_exist_and_are_not_ignored(name: str) -> None:
 
 def test_proxy_image_has_no_model_server() -> None:
     copied = re.findall(r"^COPY (?!--from)(.*)$", DOCKERFILES["proxy"], re.MULTILINE)
-    assert not [line for line in copied if "apiserver" in line or "models" in line or "torch" in line]
+    assert not [line for line in copied if "models" in line or "torch" in line]
+    # Its settings are checked there.
+    needed = ["apiserver/__init__.py apiserver/settings.py apiserver/"]
+    assert [line for line in copied if "apiserver" in line] == needed
     assert re.findall(r"-r (\S+)", DOCKERFILES["proxy"]) == ["requirements/proxy.txt"]
 
 

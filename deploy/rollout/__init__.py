@@ -1,0 +1,10 @@
+"""Changes docker compose's containers while they serve: ``make roll``.
+
+- ``settings_check``: refuses wrong settings before anything changes; runs in the proxy's image.
+- ``containers``: a service as it should be, and its containers as they are.
+- ``next_step``: decides which container is started or stopped next.
+- ``fleet_view``: what the proxies see of the API servers.
+- ``memory``: whether there is memory for one more container.
+- ``docker``: runs docker and docker compose.
+- ``roller``: rolls one service after the other.
+"""

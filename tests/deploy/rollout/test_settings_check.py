@@ -1,0 +1,98 @@
+"""The check of all settings: all mistakes at once, and no secret in them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from deploy.rollout import settings_check
+
+KNOWN = frozenset({"PAIRWAY_DE_MODELS", "PAIRWAY_PORT"})
+
+
+@pytest.fixture
+def environ(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Return an environment with the settings that compose always gives."""
+    for name in os.environ:
+        if name.startswith(("PROXY_", "APISERVER_", "PAIRWAY_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("APISERVER_HOST", "0.0.0.0")
+    monkeypatch.setenv("APISERVER_OPEN", "true")
+    return monkeypatch
+
+
+def test_right_settings_pass(environ: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    environ.setenv("PAIRWAY_DE_MODELS", "")
+    environ.setenv("PROXY_LOG_LEVEL", "debug")
+    assert settings_check.main() == 0
+    assert capsys.readouterr().out == "check: the settings are right\n"
+
+
+def test_all_mistakes_of_all_prefixes_come_at_once(
+    environ: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {
+        "PAIRWAY_DE_MODLES": "en-de",
+        "PAIRWAY_PROT": "8000",
+        "PROXY_LOG_LEVLE": "debug",
+        "PROXY_REDIS_TIMEOUT": "hunter2",
+        "APISERVER_WIEGHT": "2",
+        "APISERVER_QUEUE_SECONDS": "never",
+        "APISERVER_TOKEN": "0123456789abcdef",
+    }.items():
+        environ.setenv(name, value)
+    assert settings_check.main() == 78
+    lines = capsys.readouterr().err
+    for wrong, meant in {
+        "PAIRWAY_DE_MODLES": "PAIRWAY_DE_MODELS",
+        "PAIRWAY_PROT": "PAIRWAY_PORT",
+        "PROXY_LOG_LEVLE": "PROXY_LOG_LEVEL",
+        "APISERVER_WIEGHT": "APISERVER_WEIGHT",
+    }.items():
+        assert f"check: {wrong} is not a setting; did you mean {meant}?\n" in lines
+    assert "check: PROXY_REDIS_TIMEOUT: " in lines
+    assert "check: APISERVER_QUEUE_SECONDS: " in lines
+    assert "PROXY_REPLICA_TOKEN is neither APISERVER_TOKEN" in lines
+    assert "hunter2" not in lines
+    assert "0123456789abcdef" not in lines
+    assert lines.count("\n") == 7
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "10.0.0.1", "example.com"])
+def test_open_edge_needs_keys(address: str) -> None:
+    (sentence,) = settings_check.compose_mistakes({"PAIRWAY_EDGE_ADDRESS": address}, KNOWN | {"PAIRWAY_EDGE_ADDRESS"})
+    assert f"PAIRWAY_EDGE_ADDRESS={address} can be reached from other machines" in sentence
+    with_keys = {"PAIRWAY_EDGE_ADDRESS": address, "PROXY_KEYS": "on"}
+    assert settings_check.compose_mistakes(with_keys, KNOWN | {"PAIRWAY_EDGE_ADDRESS"}) == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", ""])
+def test_local_edge_needs_no_keys(address: str) -> None:
+    given = {"PAIRWAY_EDGE_ADDRESS": address, "PROXY_KEYS": "off"}
+    assert settings_check.compose_mistakes(given, KNOWN | {"PAIRWAY_EDGE_ADDRESS"}) == []
+
+
+@pytest.mark.parametrize(
+    ("ports", "mistakes"),
+    [({}, 1), ({"PAIRWAY_PORT": "8000"}, 1), ({"PAIRWAY_PORT": "8000-8003"}, 0), ({"COMPOSE_PROFILES": "edge"}, 0)],
+)
+def test_several_proxies_need_several_ports(ports: dict[str, str], mistakes: int) -> None:
+    known = KNOWN | {"PAIRWAY_PROXIES"}
+    assert len(settings_check.compose_mistakes({"PAIRWAY_PROXIES": "2", **ports}, known)) == mistakes
+    assert settings_check.compose_mistakes({"PAIRWAY_PROXIES": "1", **ports}, known) == []
+
+
+def test_replica_token_may_be_the_previous_one() -> None:
+    """A rotation: API servers accept both, then the proxies change."""
+    rotating = {"APISERVER_TOKEN": "new", "APISERVER_TOKEN_PREVIOUS": "old"}
+    for token in ("new", "old"):
+        assert settings_check.token_mistakes(rotating | {"PROXY_REPLICA_TOKEN": token}) == []
+    assert len(settings_check.token_mistakes(rotating | {"PROXY_REPLICA_TOKEN": "other"})) == 1
+    assert len(settings_check.token_mistakes(rotating)) == 1
+    assert settings_check.token_mistakes({"PROXY_REPLICA_TOKEN": "unused"}) == []
+
+
+def test_list_of_settings_is_the_example() -> None:
+    assert Path(".env.example") == settings_check.EXAMPLE
