@@ -36,7 +36,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
+.PHONY: help up keys roll browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
@@ -52,6 +52,10 @@ up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=800
 keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help, RUN_DIR=.run)
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat $(RUN_DIR)/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
 		$(BIN)/python -m proxy.keys $(ARGS)
+
+# Needs Python and docker alone: no virtual environment.
+roll: python  ## Bring docker compose's containers up to date while they serve. (ARGS="--dry-run", ARGS="--in-place apiserver-de", ARGS=--help)
+	@$(PYTHON) -m deploy.rollout $(ARGS)
 
 # Processes that run tests; tests/conftest.py sets auto. Bytecode is on, because otherwise each of them, and each server
 # that it starts, would compile every file.

@@ -9,5 +9,6 @@
 - ``process``: a child process with a log file.
 - ``readiness``: readiness of one server, and of all.
 - ``redis_server``: a private Redis for the launcher.
+- ``rollout/``: changes docker compose's containers while they serve (``make roll``).
 - ``single_instance``: one launcher at a time for a run folder.
 """

@@ -167,7 +167,7 @@ def load_settings(kind: type[S]) -> S:
 
 
 def find_mistakes(kind: type[ServerSettings]) -> list[str]:
-    """Return a sentence for each mistake in a server's settings in the environment."""
+    """Return a sentence for each mistake in the environment."""
     prefix = kind.model_config.get("env_prefix", "")
     known = {f"{prefix}{field}".upper() for field in kind.model_fields}
     sentences = unknown_settings(prefix, known, os.environ, kind.removed)

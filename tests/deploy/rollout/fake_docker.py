@@ -1,0 +1,156 @@
+"""A docker program for tests: a project in a JSON file, and docker's answers about it.
+
+``broken`` images end with exit code 78; containers of others are healthy at once. Proxies see all healthy API servers.
+Every command that changes something is noted in ``changes``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+STARTED: Final = "2026-11-22T10:00:00.123456789Z"
+PROJECT: Final = "pairway"
+
+
+def service(
+    name: str, *, replicas: int = 1, image: str = "new", config_hash: str = "h1", **more: Any
+) -> dict[str, Any]:
+    """Return a service's configuration; its pairs are by its name."""
+    prefix = "PROXY" if name == "proxy" else "APISERVER" if name.startswith("apiserver") else "REDIS"
+    environment = {f"{prefix}_HOST": "0.0.0.0", **more.pop("environment", {})}
+    return {"image": image, "hash": config_hash, "environment": environment, "deploy": {"replicas": replicas}, **more}
+
+
+def container(
+    name: str, *, image: str = "new", config_hash: str = "h1", state: str = "running", health: str = "healthy"
+) -> dict[str, Any]:
+    """Return a container named SERVICE-NUMBER."""
+    service_name, _, number = name.rpartition("-")
+    return {
+        "Id": f"{name:a<64}".replace("-", "0"),
+        "Name": f"/{PROJECT}-{name}",
+        "Image": f"sha256:{image}",
+        "Config": {
+            "Labels": {
+                "com.docker.compose.service": service_name,
+                "com.docker.compose.container-number": number,
+                "com.docker.compose.config-hash": config_hash,
+            }
+        },
+        "State": {"Status": state, "Health": {"Status": health}, "ExitCode": 0, "StartedAt": STARTED},
+        "RestartCount": 0,
+    }
+
+
+class FakeDocker:
+    """The project's state, and the commands on it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state: dict[str, Any] = json.loads(path.read_text())
+        self.out: list[str] = []
+
+    def run(self, arguments: list[str]) -> int:
+        """Answer one command, with its output in ``out``."""
+        if arguments[0] == "compose":
+            return self._compose(arguments[1:])
+        return int(getattr(self, f"_{arguments[0]}")(arguments[1:]))
+
+    def _compose(self, arguments: list[str]) -> int:
+        services: dict[str, Any] = self.state["services"]
+        if "run" in arguments:
+            self._note("check " + " ".join(arguments))
+            return int(self.state.get("check", 0))
+        if "--format" in arguments:
+            self.out.append(json.dumps({"name": PROJECT, "services": services}))
+        elif "--hash" in arguments:
+            self.out.append("\n".join(f"{name} {each['hash']}" for name, each in services.items()))
+        elif "up" in arguments:
+            name, _, scale = arguments[arguments.index("--scale") + 1].partition("=")
+            self._start(name, int(scale))
+        return 0
+
+    def _start(self, name: str, scale: int) -> None:
+        config, containers = self.state["services"][name], self.state["containers"]
+        present = [each for each in containers if each["Config"]["Labels"]["com.docker.compose.service"] == name]
+        number = max((int(each["Name"].rpartition("-")[2]) for each in present), default=0)
+        for _ in range(scale - len(present)):
+            number += 1
+            broken = config["image"] in self.state.get("broken", ())
+            new = container(f"{name}-{number}", image=config["image"], config_hash=config["hash"])
+            if broken:
+                new["State"] |= {"Status": "restarting", "ExitCode": 78, "Health": {"Status": "starting"}}
+            containers.append(new)
+            self._note(f"start {name}-{number}")
+
+    def _ps(self, arguments: list[str]) -> int:
+        del arguments
+        self.out.append("\n".join(each["Id"] for each in self.state["containers"]))
+        return 0
+
+    def _inspect(self, arguments: list[str]) -> int:
+        found = [each for each in self.state["containers"] if each["Id"] == arguments[-1]]
+        self.out.append(json.dumps(found))
+        return 0 if found else 1
+
+    def _image(self, arguments: list[str]) -> int:
+        if arguments[-1] in self.state.get("missing", ()):
+            return 1
+        self.out.append(f"sha256:{arguments[-1]}")
+        return 0
+
+    def _stop(self, arguments: list[str]) -> int:
+        self._note(f"stop {self._find(arguments[-1])['Name'].removeprefix(f'/{PROJECT}-')}")
+        return 0
+
+    def _rm(self, arguments: list[str]) -> int:
+        self.state["containers"].remove(self._find(arguments[-1]))
+        self._note("")
+        return 0
+
+    def _logs(self, arguments: list[str]) -> int:
+        self.out.append(f"apiserver: catalog of {self._find(arguments[-1])['Name']} is wrong")
+        return 0
+
+    def _stats(self, arguments: list[str]) -> int:
+        del arguments
+        self.out.append(f"{self.state.get('used', '1GiB')} / 4GiB")
+        return 0
+
+    def _exec(self, arguments: list[str]) -> int:
+        if "/proc/meminfo" in arguments:
+            self.out.append(f"MemTotal: 1 kB\nMemAvailable: {self.state.get('available_kb', 8_000_000)} kB")
+        elif "expect" in arguments:
+            self._note(" ".join(arguments[arguments.index("expect") :]))
+            return int(self.state.get("expect", 0))
+        else:
+            self.out.append(json.dumps({"replicas": [self._replica(each) for each in self.state["containers"]]}))
+        return 0
+
+    def _replica(self, each: dict[str, Any]) -> dict[str, Any]:
+        name = each["Config"]["Labels"]["com.docker.compose.service"]
+        pairs = self.state.get("pairs", {}).get(name, [name] if name.startswith("apiserver") else [])
+        is_ready = each["State"]["Health"]["Status"] == "healthy"
+        return {
+            "replica_id": f"{each['Id'][:12]}-0123456789ab",
+            "state": "ready" if is_ready else "starting",
+            "pairs": {pair: {"ready": is_ready, "why": None} for pair in pairs},
+        }
+
+    def _find(self, identity: str) -> dict[str, Any]:
+        return next(each for each in self.state["containers"] if each["Id"] == identity)
+
+    def _note(self, change: str) -> None:
+        if change:
+            self.state["changes"].append(change)
+        self.path.write_text(json.dumps(self.state))
+
+
+if __name__ == "__main__":
+    fake = FakeDocker(Path(sys.argv[1]))
+    status = fake.run(sys.argv[2:])
+    sys.stdout.write("\n".join(fake.out))
+    sys.exit(status)
