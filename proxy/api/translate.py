@@ -22,6 +22,7 @@ from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse import DeltaSink
+from shared.runtime.metrics import NO_ROUTE
 
 routes = APIRouter()
 
@@ -82,6 +83,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
             raise
         finally:
             add_log_fields(request, pair=sample.pair, replicas=sample.replicas)
+            if sample.route not in {sample.pair, NO_ROUTE}:
+                add_log_fields(request, route=sample.route)
         if answer.source is not None:
             add_response_headers(request, {CACHE_HEADER: answer.source})
         return answer.body

@@ -163,7 +163,8 @@ class RequestCoalescer:
             await asyncio.wait({computation.result}, timeout=call.deadline.remaining())
         finally:
             sample = computation.call.sample
-            call.sample.pair, call.sample.replicas = sample.pair, list(sample.replicas)
+            call.sample.pair, call.sample.route = sample.pair, sample.route
+            call.sample.replicas = list(sample.replicas)
             computation.joiners -= 1
             if computation.result.done():
                 self._forget(computation)

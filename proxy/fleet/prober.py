@@ -179,6 +179,8 @@ class Prober:
             count = sum(replica.state is state for replica in snapshot.replicas.values())
             self._metrics.replicas.labels(state).set(count)
         ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
+        for pair in ready.keys() - self._counted_pairs:
+            self._metrics.start_pair(pair)
         for pair, count in ready.items():
             self._metrics.pair_ready.labels(pair).set(count)
         for pair in self._counted_pairs - ready.keys():  # a series left at 0 would alert forever

@@ -17,13 +17,17 @@ LONGEST_WAIT_SECONDS: Final = 60.0
 
 
 class Route:
-    """Pairs that a request goes through; ``name`` labels metrics."""
+    """Pairs that a request goes through; ``name`` and ``pair`` label metrics.
 
-    __slots__ = ("languages", "legs", "name")
+    ``pair`` is what was asked for, in the languages of models.
+    """
+
+    __slots__ = ("languages", "legs", "name", "pair")
 
     def __init__(self, legs: tuple[LanguagePair, ...]) -> None:
         self.legs = legs
         self.name = "+".join(map(str, legs))
+        self.pair = str(LanguagePair(legs[0].source, legs[-1].target))
         self.languages = [legs[0].source, *(leg.target for leg in legs)]
 
 
@@ -80,6 +84,14 @@ class RoutePlanner:
         self._pivots = pivots
         self._planned: object = None
         self._direct: dict[LanguagePair, Route] = {}
+
+    def reachable(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> LanguagePair | None:
+        """Return the known pair, direct or through a pivot; None if unknown."""
+        try:
+            return known_pairs(pair, snapshot)[0]
+        except UnknownPairError:
+            legs = next(two_leg_routes(pair, snapshot), None) if through_pivot and self._pivots is not None else None
+            return legs and LanguagePair(legs[0].source, legs[1].target)
 
     def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
         """Return the route for a pair; raise as ``find_route`` does."""

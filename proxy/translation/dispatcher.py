@@ -21,9 +21,10 @@ from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
-from shared.protocol.errors import PairUnavailableError, RelayedError, UnknownPairError
+from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
 from shared.protocol.messages import AUTO, TextFormat, Translation, same_language, unchanged
 from shared.protocol.sse import DeltaSink
+from shared.runtime.metrics import NO_ROUTE, OTHER
 
 
 @dataclass(eq=False, slots=True)
@@ -53,14 +54,23 @@ class Dispatcher:
         answer = self._answer_without_replica(pair, known_pair, call)
         if answer is not None:
             return answer
-        route = call.route
-        if route is None:
-            call.sample.pair = "other" if known_pair is None else str(known_pair)
-            route = self._planner.find(pair, snapshot, through_pivot=request.pivot)
-        call.sample.pair = route.name
-        self._metrics.texts.labels(route.name).inc(call.cost.texts)
+        route = call.route or self._find_route(pair, call, snapshot)
+        self._metrics.count_texts(route.pair, call.cost.texts, call.cost.chars)
         with self._admission.admit([(call, leg) for leg in route.legs], snapshot):
             return await self._send(pair, route, call)
+
+    def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route:
+        """Find the route; label the sample, even if none is ready."""
+        sample, through_pivot = call.sample, call.request.pivot
+        try:
+            route = self._planner.find(pair, snapshot, through_pivot=through_pivot)
+        except PairwayError:
+            reachable = self._planner.reachable(pair, snapshot, through_pivot=through_pivot)
+            sample.pair = OTHER if reachable is None else str(reachable)
+            sample.route = sample.pair if reachable in snapshot.ready else NO_ROUTE
+            raise
+        sample.pair, sample.route = route.pair, route.name
+        return route
 
     def _answer_without_replica(
         self, pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
@@ -78,8 +88,8 @@ class Dispatcher:
         for text in request.texts:
             if len(text) > MAX_SEEN_CHARS or needs_translation(text):
                 return None
-        call.sample.pair = str(known_pair)
-        self._metrics.texts.labels(call.sample.pair).inc(len(request.texts))
+        call.sample.pair = call.sample.route = str(known_pair)
+        self._metrics.count_texts(call.sample.pair, call.cost.texts, call.cost.chars)
         return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
 
     async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
@@ -97,15 +107,15 @@ class Dispatcher:
         for pair in pairs.values():
             call.caller.check(pair)
         snapshot = self._registry.snapshot
-        routes = {lang: self._planner.find(pair, snapshot, through_pivot=request.pivot) for lang, pair in pairs.items()}
-        names = [route.name for route in routes.values()]
-        call.sample.pair = names[0] if len(names) == 1 else ("mixed" if names else "none")
-        for name, indices in zip(names, groups.indices.values(), strict=True):
-            self._metrics.texts.labels(name).inc(len(indices))
+        routes = {lang: self._find_route(pair, call, snapshot) for lang, pair in pairs.items()}
+        if len(routes) != 1:
+            call.sample.pair = call.sample.route = "mixed" if routes else "none"
         calls = {
             lang: call.for_part(groups.request_for(lang), sink and sink.renumbered(indices))
             for lang, indices in groups.indices.items()
         }
+        for lang, route in routes.items():
+            self._metrics.count_texts(route.pair, calls[lang].cost.texts, calls[lang].cost.chars)
         legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
         with self._admission.admit(legs, snapshot):
             _pass_on(groups.results, sink)

@@ -86,13 +86,14 @@ class TranslationService:
         if call.caller.pairs is not None:
             call.caller.check(pair)
         try:
-            call.route = self._planner.find(pair, self._registry.snapshot, through_pivot=call.request.pivot)
+            route = self._planner.find(pair, self._registry.snapshot, through_pivot=call.request.pivot)
         except PairwayError:
-            call.route = None
+            return
+        call.route = route
+        call.sample.pair, call.sample.route = route.pair, route.name
 
     def _answer_all(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
-        call.sample.pair = lookup.route.name
-        self._count(lookup, len(lookup.keys))
+        self._count(lookup, len(lookup.keys), call.cost.chars)
         if call.sink is not None:
             call.sink.headers[CACHE_HEADER] = AnswerSource.HIT
             for index, value in sorted(lookup.values.items()):
@@ -110,9 +111,9 @@ class TranslationService:
 
     async def _answer_some(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
         missing = lookup.missing
-        self._count(lookup, len(lookup.values))
         texts = [call.request.texts[index] for index in missing]
         rest = call.for_part(call.request.model_copy(update={"text": texts}), None)
+        self._count(lookup, len(lookup.values), call.cost.chars - rest.cost.chars)
         try:
             body, _ = await self._compute(rest, lookup.subset(missing))
         except RelayedError as error:
@@ -138,14 +139,14 @@ class TranslationService:
         if self._cache is not None and lookup is not None:
             self._cache.store(lookup, range(len(lookup.keys)), read_results(request, body))
 
-    def _count(self, lookup: CacheLookup | None, hits: int) -> None:
+    def _count(self, lookup: CacheLookup | None, hits: int, characters: int = 0) -> None:
         if lookup is None:
             return
-        pair = lookup.route.name
+        pair = lookup.route.pair
         self._metrics.cache_hits.labels(pair).inc(hits)
         self._metrics.cache_misses.labels(pair).inc(len(lookup.keys) - hits)
         if hits:
-            self._metrics.texts.labels(pair).inc(hits)  # the dispatcher counts the others
+            self._metrics.count_texts(pair, hits, characters)  # the dispatcher counts the others
 
 
 def _join(request: TranslateRequest, values: Mapping[int, bytes]) -> bytes:

@@ -4,6 +4,7 @@
 - ``report``: the state of an API server.
 - ``sse``: server-sent events of a translation.
 - ``errors``: the exception tree.
+- ``outcome_classes``: who acts on an outcome.
 - ``validation_errors``: pydantic's errors, reworded.
 - ``deadline``: time limits of requests.
 - ``priority``: priorities, cost units, lanes.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from proxy.metrics import ProxyMetrics
+import pytest
+
+from proxy.admission import controller
+from proxy.metrics import MAX_STARTED_PAIRS, SHED_REASONS, ProxyMetrics
+from shared.protocol.priority import Priority
+from shared.runtime.metrics import RequestSample
 
 URL = "http://a:1"
 
 
 def test_names_begin_with_the_prefix() -> None:
-    assert all(metric.name.startswith("pairway_proxy_") for metric in ProxyMetrics().registry.collect())
+    prefixes = ("pairway_proxy_", "process_", "python_gc_")
+    assert all(metric.name.startswith(prefixes) for metric in ProxyMetrics().registry.collect())
 
 
 def test_forget_drops_the_series_of_a_replica() -> None:
@@ -26,3 +32,47 @@ def test_forget_drops_the_series_of_a_replica() -> None:
     assert replicas == {"http://b:1"}
     metrics.attempts.labels(URL, "ok").inc()
     assert metrics.registry.get_sample_value("pairway_proxy_attempts_total", {"replica": URL, "outcome": "ok"}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("requests", {"route": "en-de", "outcome": "pair-unavailable", "class": "failed"}),
+        ("requests", {"route": "en-de", "outcome": "overloaded", "class": "refused"}),
+        ("texts", {}),
+        ("characters", {}),
+        ("retries", {}),
+        ("hedges", {}),
+        ("coalesced", {}),
+        ("cache_hits", {}),
+        ("cache_misses", {}),
+        ("shed", {"priority": "bulk", "reason": "late"}),
+    ],
+)
+def test_counters_of_a_known_pair_begin_at_zero(name: str, labels: dict[str, str]) -> None:
+    metrics = ProxyMetrics()
+    metrics.start_pair("en-de")
+    metrics.shed.labels("en-de", Priority.BULK, SHED_REASONS[0]).inc()
+    assert metrics.registry.get_sample_value(f"pairway_proxy_{name}_total", {"pair": "en-de", **labels}) == 0
+    for pair in range(2 * MAX_STARTED_PAIRS):
+        metrics.start_pair(f"a-b{pair}")
+    samples = [sample for sample in metrics.texts.collect()[0].samples if sample.name == "pairway_proxy_texts_total"]
+    assert len(samples) == MAX_STARTED_PAIRS
+
+
+def test_refusals_begin_at_zero() -> None:
+    samples = {sample.labels["reason"] for sample in ProxyMetrics().refusals.collect()[0].samples}
+    assert samples == {"none", "key", "scope", "requests", "characters", "unavailable"}
+
+
+def test_every_reason_to_shed_begins_at_zero() -> None:
+    assert controller.MESSAGES.keys() == set(SHED_REASONS)
+
+
+def test_request_is_counted_as_asked_and_as_routed() -> None:
+    metrics = ProxyMetrics()
+    metrics.count_request(RequestSample("de-fr", "de-en+en-fr"), "ok", 0.2)
+    labels = {"pair": "de-fr", "route": "de-en+en-fr", "outcome": "ok", "class": "ok"}
+    assert metrics.registry.get_sample_value("pairway_proxy_requests_total", labels) == 1
+    labels = {"pair": "de-fr", "class": "ok"}
+    assert metrics.registry.get_sample_value("pairway_proxy_request_seconds_sum", labels) == pytest.approx(0.2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import platform
 import signal
 from collections.abc import Callable
 
@@ -13,8 +14,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.interface import GenerationResult
+from apiserver.engine.vllm_adapters import vllm_version
 from apiserver.settings import ApiServerSettings
 from shared.protocol.priority import Priority
+from shared.version import VERSION
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import again_where_paused, wait_until
@@ -271,8 +274,17 @@ async def test_metrics_of_two_engines_have_each_series_once(served: Served) -> N
             values[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
     by_model = {dict(labels)["model_name"] for name, labels in series if name == "vllm:num_requests_running"}
     assert by_model == {"en-de", "en-fr"}
-    assert values["pairway_apiserver_requests_total", (("outcome", "ok"), ("pair", "en-de"))] == 1
+    labels = (("class", "ok"), ("outcome", "ok"), ("pair", "en-de"))
+    assert values["pairway_apiserver_requests_total", labels] == 1
+    labels = (("class", "failed"), ("outcome", "internal"), ("pair", "de-en"))
+    assert values["pairway_apiserver_requests_total", labels] == 0, "it begins with the pair"
+    assert values["pairway_apiserver_refused_total", (("model", "en-fr"), ("priority", "bulk"))] == 0
     assert values["pairway_apiserver_texts_total", (("pair", "en-fr"),)] == 2
+    assert values["pairway_apiserver_characters_total", (("pair", "en-fr"),)] == 2
+    assert values["pairway_apiserver_request_seconds_count", (("class", "ok"), ("pair", "en-fr"))] == 1
+    [build] = [dict(labels) for name, labels in series if name == "pairway_apiserver_build_info"]
+    assert build == {"version": VERSION, "python": platform.python_version(), "vllm": vllm_version()}
+    assert values["process_resident_memory_bytes", ()] > 0
     assert values["pairway_apiserver_pair_ready", (("model", "en-de"), ("pair", "de-en"))] == 1
     assert values["pairway_apiserver_requests_in_flight", ()] == 0
     assert values["pairway_apiserver_engine_starts_total", (("model", "en-fr"), ("outcome", "started"))] == 1
@@ -295,8 +307,8 @@ async def test_refused_requests_are_counted_by_code(served: Served) -> None:
     await served.client.post("/translate", content=b"{")
     await served.translate("a", "en-es")
     text = (await served.client.get("/metrics")).text
-    assert 'requests_total{outcome="bad-request",pair="other"} 1.0' in text
-    assert 'requests_total{outcome="unknown-pair",pair="other"} 1.0' in text
+    assert 'requests_total{class="client",outcome="bad-request",pair="other"} 1.0' in text
+    assert 'requests_total{class="client",outcome="unknown-pair",pair="other"} 1.0' in text
 
 
 async def test_draining_server_serves_and_then_stops(

@@ -366,7 +366,7 @@ async def test_client_disconnect_cancels_engine_requests(
     assert engine.aborted == count
     assert (await served.report())["in_flight"] == 0
     metrics = (await served.client.get("/metrics")).text
-    assert 'pairway_apiserver_requests_total{outcome="client-gone",pair="en-de"} 1.0' in metrics
+    assert 'pairway_apiserver_requests_total{class="client",outcome="client-gone",pair="en-de"} 1.0' in metrics
 
 
 async def test_client_disconnect_in_mid_body_costs_nothing(served: Served, factory: ScriptedFactory) -> None:

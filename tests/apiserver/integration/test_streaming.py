@@ -153,7 +153,7 @@ async def test_client_disconnect_aborts_the_engine(held: tuple[Served, Holding],
 
     async def counted() -> bool:
         metrics = (await served.client.get("/metrics")).text
-        return 'requests_total{outcome="client-gone",pair="en-de"} 1.0' in metrics
+        return 'requests_total{class="client",outcome="client-gone",pair="en-de"} 1.0' in metrics
 
     await wait_until(counted, 5, "client-gone")
     assert (await served.report())["in_flight"] == 0

@@ -35,7 +35,7 @@ class Computations:
 
     async def __call__(self, call: TranslationCall) -> bytes:
         self.calls.append(call)
-        call.sample.pair = "en-de"
+        call.sample.pair = call.sample.route = "en-de"
         result = asyncio.get_running_loop().create_future()
         self.results.append(result)
         try:
@@ -123,7 +123,7 @@ async def test_every_waiter_gets_the_pair_and_the_replicas(harness: CoalescerHar
     harness.computations.calls[0].sample.replicas.append("http://one")
     harness.computations.results[0].set_result(b"Hallo")
     await asyncio.gather(*tasks)
-    assert [call.sample for call in calls] == [RequestSample("en-de", ["http://one"])] * 2
+    assert [call.sample for call in calls] == [RequestSample("en-de", "en-de", ["http://one"])] * 2
     assert calls[0].sample.replicas is not calls[1].sample.replicas
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.proxy.integration.inputs import ENGLISH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
@@ -176,3 +177,45 @@ async def test_client_leaving_on_first_leg_starts_no_second(
     await asyncio.gather(request, return_exceptions=True)
     await wait_until(lambda: legs[0].aborts > aborts, 3, "the work was aborted")
     assert not legs[1].requests
+
+
+async def counted_requests(running: RunningProxy) -> set[tuple[str, str, str]]:
+    """Return pair, route and outcome of the requests counted so far."""
+    text = (await running.client.get("/metrics")).text
+    return {
+        (sample.labels["pair"], sample.labels["route"], sample.labels["outcome"])
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "pairway_proxy_requests_total" and sample.value
+    }
+
+
+async def test_requests_are_counted_as_asked_and_as_routed(legs: tuple[FakeReplica, FakeReplica]) -> None:
+    async with proxy(legs) as fresh_proxy:
+        assert (await ask(fresh_proxy, source_lang="de-AT"))[0] == 200
+        assert (await ask(fresh_proxy, GERMAN, source_lang="auto"))[0] == 200
+        assert (await ask(fresh_proxy, [GERMAN, ENGLISH], source_lang="auto"))[0] == 200
+        assert (await ask(fresh_proxy, source_lang="ja"))[0] == 404
+        assert (await ask(fresh_proxy, pivot=False))[0] == 404
+        assert await counted_requests(fresh_proxy) == {
+            ("de-fr", "de-en+en-fr", "ok"),
+            ("mixed", "mixed", "ok"),
+            ("other", "none", "unknown-pair"),
+        }
+        lines = (await fresh_proxy.client.get("/metrics")).text.splitlines()
+        characters = len("Guten Tag") + 2 * len(GERMAN)
+        assert f'pairway_proxy_characters_total{{pair="de-fr"}} {characters}.0' in lines
+        assert f'pairway_proxy_characters_total{{pair="en-fr"}} {len(ENGLISH)}.0' in lines
+
+
+async def test_unavailable_requests_are_counted_by_their_pair() -> None:
+    first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
+    second.pairs["en>fr"] = False
+    async with replicas(first, second), proxy([first, second]) as running:
+        assert (await ask(running))[0] == 503
+        assert (await ask(running, ENGLISH, source_lang="en"))[0] == 503
+        assert (await ask(running, ENGLISH, source_lang="auto"))[0] == 503
+        assert await counted_requests(running) == {
+            ("de-fr", "none", "pair-unavailable"),
+            ("en-fr", "en-fr", "pair-unavailable"),
+        }

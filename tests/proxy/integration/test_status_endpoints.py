@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 import re
 from collections.abc import AsyncIterator
 
@@ -168,13 +169,23 @@ async def test_metrics_count_every_outcome(redis: RedisServer) -> None:
             for sample in family.samples
         }
         requests = {
-            labels: value for (name, labels), value in samples.items() if name == "pairway_proxy_requests_total"
+            tuple(value for _, value in labels): value
+            for (name, labels), value in samples.items()
+            if name == "pairway_proxy_requests_total" and value
         }
         assert requests == {
-            (("outcome", "ok"), ("pair", "en-de")): 2,
-            (("outcome", "unknown-pair"), ("pair", "other")): 1,
-            (("outcome", "bad-request"), ("pair", "other")): 1,
+            ("ok", "ok", "en-de", "en-de"): 2,
+            ("client", "unknown-pair", "other", "none"): 1,
+            ("client", "bad-request", "other", "none"): 1,
         }
+        labels = (("class", "failed"), ("outcome", "pair-unavailable"), ("pair", "en-de"), ("route", "en-de"))
+        assert samples["pairway_proxy_requests_total", labels] == 0, "it begins with the pair"
+        assert samples["pairway_proxy_hedges_total", (("pair", "en-de"),)] == 0
+        assert samples["pairway_proxy_request_seconds_count", (("class", "ok"), ("pair", "en-de"))] == 2
+        assert samples["pairway_proxy_characters_total", (("pair", "en-de"),)] == 7
+        labels = (("python", platform.python_version()), ("version", VERSION))
+        assert samples["pairway_proxy_build_info", labels] == 1
+        assert samples["process_open_fds", ()] > 0
         assert samples["pairway_proxy_texts_total", (("pair", "en-de"),)] == 3
         assert samples["pairway_proxy_attempts_total", (("outcome", "ok"), ("replica", one.url))] == 2
         assert samples["pairway_proxy_pair_ready_replicas", (("pair", "en-de"),)] == 1

@@ -216,8 +216,11 @@ async def test_stream_is_counted_in_metrics(fakes: tuple[FakeReplica, FakeReplic
         scripted(fakes, breaks_after=1)
         assert (await ask(counted, "Hello")).names[-1] == "error"
         metrics = (await counted.client.get("/metrics")).text
-    assert 'pairway_proxy_requests_total{outcome="ok",pair="en-de"} 1.0' in metrics
-    assert 'pairway_proxy_requests_total{outcome="replica-failed",pair="en-de"} 1.0' in metrics
+    assert 'pairway_proxy_requests_total{class="ok",outcome="ok",pair="en-de",route="en-de"} 1.0' in metrics
+    assert (
+        'pairway_proxy_requests_total{class="failed",outcome="replica-failed",pair="en-de",route="en-de"} 1.0'
+        in metrics
+    )
     assert sum('attempts_total{outcome="broken-answer"' in line for line in metrics.splitlines()) == 1
     assert "pairway_proxy_requests_in_flight 0.0" in metrics
 

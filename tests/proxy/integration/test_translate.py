@@ -128,7 +128,7 @@ async def test_close_language_tag_is_served(running: RunningProxy, source: str, 
     status, _, _ = await running.translate("Hello", source, target)
     assert status == 200
     counted = (await running.client.get("/metrics")).text
-    assert f'pairway_proxy_requests_total{{outcome="ok",pair="{served}"}}' in counted
+    assert f'pairway_proxy_requests_total{{class="ok",outcome="ok",pair="{served}",route="{served}"}}' in counted
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u3000"])
@@ -317,10 +317,11 @@ async def test_client_leaving_is_counted_as_client_gone(fake: FakeReplica) -> No
         writer.close()
 
         async def gone() -> bool:
-            return 'outcome="client-gone",pair="en-de"' in (await counted.client.get("/metrics")).text
+            return 'outcome="client-gone",pair="en-de",route="en-de"' in (await counted.client.get("/metrics")).text
 
         await wait_until(gone, 3, "client-gone")
-        assert 'outcome="internal"' not in (await counted.client.get("/metrics")).text
+        internal = 'requests_total{class="failed",outcome="internal",pair="en-de",route="en-de"} 0.0'
+        assert internal in (await counted.client.get("/metrics")).text
 
 
 async def test_client_leaving_in_mid_body_is_no_error(

@@ -91,7 +91,8 @@ async def test_repeated_text_is_translated_once(running: RunningProxy, fake: Fak
 async def test_list_sends_only_the_texts_not_in_the_cache(running: RunningProxy, fake: FakeReplica) -> None:
     await ask(running, "l1")
     await ask(running, ["l3", "l1"])
-    hits, misses, texts = [await metric(running, f"{name}_total") for name in ("cache_hits", "cache_misses", "texts")]
+    names = ("cache_hits", "cache_misses", "texts", "characters")
+    hits, misses, texts, characters = [await metric(running, f"{name}_total") for name in names]
     fake.requests.clear()
     listed = [f"l{number}" for number in (0, 1, 2, 3, 0)]
     source, answer = await ask(running, listed)
@@ -101,6 +102,7 @@ async def test_list_sends_only_the_texts_not_in_the_cache(running: RunningProxy,
     assert await metric(running, "cache_hits_total") - hits == 2
     assert await metric(running, "cache_misses_total") - misses == 3
     assert await metric(running, "texts_total") - texts == 5
+    assert await metric(running, "characters_total") - characters == 10
     assert await ask(running, listed) == ("hit", answer)
     assert (await ask(running, "l2"))[0] == "hit"
     assert (await ask(running, ["l2"]))[1] == {"results": [answer["results"][2]]}
@@ -298,7 +300,7 @@ async def test_replica_request_is_aborted_when_the_last_caller_leaves(plain: Run
 async def test_request_that_was_joined_outlives_its_client(plain: RunningProxy, fake: FakeReplica) -> None:
     released = asyncio.Event()
     fake.translate = Script(released=released)
-    gone = 'requests_total{outcome="client-gone",pair="en-de"}'
+    gone = 'requests_total{class="client",outcome="client-gone",pair="en-de",route="en-de"}'
     before = await metric(plain, gone)
     first = asyncio.create_task(plain.translate("carried on"))
     await wait_until(lambda: fake.requests, 3)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.routing.routes import find_pair, known_pairs
+from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Route, RoutePlanner, find_pair, known_pairs
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
 
@@ -74,3 +75,27 @@ def test_retry_after_is_the_replicas_estimate(expected: float | None, seconds: f
 def test_remembered_pair_without_replicas_is_unavailable() -> None:
     with pytest.raises(PairUnavailableError, match="no replica reports this pair"):
         find_pair(pair("en-GB>de-AT"), snapshot(remembered=("en>de",)))
+
+
+def test_route_has_the_pair_as_asked() -> None:
+    direct, pivot = Route((pair("en>de"),)), Route((pair("de>en"), pair("en>fr")))
+    assert (direct.pair, direct.name) == ("en-de", "en-de")
+    assert (pivot.pair, pivot.name, pivot.languages) == ("de-fr", "de-en+en-fr", ["de", "en", "fr"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "through_pivot", "found"),
+    [
+        ("de-AT>en", False, "de>en"),
+        ("de-AT>fr", True, "de>fr"),
+        ("de>fr", False, None),
+        ("ja>fr", True, None),
+        ("fr>de", True, None),
+    ],
+)
+def test_reachable_pair_is_named_though_not_ready(wanted: str, through_pivot: bool, found: str | None) -> None:
+    fleet = snapshot(remembered=("de>en", "en>fr"))
+    planner = RoutePlanner(Pivots((), lambda _: 0.0))
+    reachable = planner.reachable(pair(wanted), fleet, through_pivot=through_pivot)
+    assert reachable == (found and pair(found))
+    assert RoutePlanner(None).reachable(pair("de>fr"), fleet, through_pivot=True) is None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from shared.protocol.errors import ClientGoneError, OverloadedError
-from shared.runtime.metrics import LATENCY_BUCKETS, MergedCollector, ServerMetrics
+from shared.protocol.outcome_classes import OUTCOME_CLASSES
+from shared.runtime.metrics import LATENCY_BUCKETS, MAX_PAIRS, MergedCollector, RequestSample, ServerMetrics
+from shared.version import VERSION
 
 
 def _value(metrics: ServerMetrics, name: str, **labels: str) -> float | None:
@@ -43,15 +46,16 @@ def test_request_is_counted_once_with_its_outcome(error: BaseException | None, o
         with pytest.raises(type(error)):
             ask()
     assert _value(metrics, "test_requests_in_flight") == 0
-    assert _value(metrics, "test_requests_total", pair="en-de", outcome=outcome) == 1
-    assert _value(metrics, "test_request_seconds_sum", pair="en-de") == pytest.approx(0.2)
+    labels = {"pair": "en-de", "class": OUTCOME_CLASSES[outcome]}
+    assert _value(metrics, "test_requests_total", outcome=outcome, **labels) == 1
+    assert _value(metrics, "test_request_seconds_sum", **labels) == pytest.approx(0.2)
 
 
 def test_request_without_pair_is_counted_as_other() -> None:
     metrics = ServerMetrics("test")
     with metrics.request_timer(lambda: 0.0):
         pass
-    assert _value(metrics, "test_requests_total", pair="other", outcome="ok") == 1
+    assert _value(metrics, "test_requests_total", pair="other", outcome="ok", **{"class": "ok"}) == 1
 
 
 def test_merged_collector_joins_samples_of_one_metric() -> None:
@@ -99,10 +103,65 @@ def test_own_families_read_like_those_of_prometheus_client() -> None:
 
 def test_removed_series_are_gone_and_begin_at_zero_again() -> None:
     metrics = ServerMetrics("test")
+    counter = metrics.counter("a_total", "A.", ["pair", "outcome"])
     for pair, outcome in (("en-de", "ok"), ("en-de", "internal"), ("en-fr", "ok")):
-        metrics.requests.labels(pair, outcome).inc()
-    metrics.requests.remove("pair", "en-de")
-    assert _value(metrics, "test_requests_total", pair="en-de", outcome="ok") is None
-    assert _value(metrics, "test_requests_total", pair="en-fr", outcome="ok") == 1
-    metrics.requests.labels("en-de", "ok").inc()
-    assert _value(metrics, "test_requests_total", pair="en-de", outcome="ok") == 1
+        counter.labels(pair, outcome).inc()
+    counter.remove("pair", "en-de")
+    assert _value(metrics, "a_total", pair="en-de", outcome="ok") is None
+    assert _value(metrics, "a_total", pair="en-fr", outcome="ok") == 1
+    counter.labels("en-de", "ok").inc()
+    assert _value(metrics, "a_total", pair="en-de", outcome="ok") == 1
+
+
+def test_unknown_code_counts_as_failed() -> None:
+    metrics = ServerMetrics("test")
+    metrics.count_request(RequestSample("en-de"), "code-of-a-newer-version", 1.0)
+    assert _value(metrics, "test_request_seconds_count", pair="en-de", **{"class": "failed"}) == 1
+
+
+def test_counters_of_a_known_pair_begin_at_zero() -> None:
+    metrics = ServerMetrics("test")
+    metrics.start_pair("en-de")
+    for outcome in ("ok", "pair-unavailable", "overloaded", "internal"):
+        labels = {"pair": "en-de", "outcome": outcome, "class": OUTCOME_CLASSES[outcome]}
+        assert _value(metrics, "test_requests_total", **labels) == 0
+    assert _value(metrics, "test_texts_total", pair="en-de") == 0
+    metrics.count_texts("en-de", 2, 30)
+    metrics.start_pair("en-de")
+    assert _value(metrics, "test_texts_total", pair="en-de") == 2
+    assert _value(metrics, "test_characters_total", pair="en-de") == 30
+
+
+def test_first_value_of_a_pair_starts_its_other_series() -> None:
+    metrics = ServerMetrics("test")
+    counter = metrics.counter("a_total", "A.", ["pair", "route", "reason"], [("full",), ("late",)])
+    counter.labels("de-fr", "de-en+en-fr", "full").inc(3)
+    counter.labels("de-fr", "de-en+en-fr", "else").inc()
+    found = {tuple(sample.labels.values()): sample.value for sample in counter.collect()[0].samples if sample.value < 9}
+    assert {labels[2]: value for labels, value in found.items()} == {"full": 3, "late": 0, "else": 1}
+    assert {labels[:2] for labels in found} == {("de-fr", "de-en+en-fr")}
+
+
+def test_pairs_beyond_the_bound_are_counted_as_other() -> None:
+    metrics = ServerMetrics("test")
+    counter = metrics.counter("a_total", "A.", ["pair", "reason"], [("full",)])
+    replicas = metrics.counter("b_total", "B.", ["replica", "outcome"])
+    for number in range(MAX_PAIRS + 50):
+        counter.labels(f"a-b{number}", "full").inc()
+        replicas.labels(f"http://{number}", "ok").inc()
+    counter.labels("a-b0", "full").inc()
+    counter.labels(f"a-b{MAX_PAIRS}", "late").inc()
+    samples = [sample for sample in counter.collect()[0].samples if sample.name == "a_total"]
+    assert len(samples) == MAX_PAIRS + 2
+    assert _value(metrics, "a_total", pair="other", reason="full") == 50
+    assert _value(metrics, "a_total", pair="other", reason="late") == 1
+    assert _value(metrics, "a_total", pair="a-b0", reason="full") == 2
+    assert _value(metrics, "b_total", replica=f"http://{MAX_PAIRS + 49}", outcome="ok") == 1
+
+
+def test_build_and_process_are_described() -> None:
+    metrics = ServerMetrics("test", engine="1.2")
+    labels = {"version": VERSION, "python": platform.python_version(), "engine": "1.2"}
+    assert _value(metrics, "test_build_info", **labels) == 1
+    assert (_value(metrics, "process_start_time_seconds") or 0) > 1e9
+    assert _value(metrics, "python_gc_collections_total", generation="2") is not None
