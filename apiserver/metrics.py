@@ -77,12 +77,8 @@ class ApiServerMetrics(ServerMetrics):
             tuple((reason,) for reason in UNUSABLE_REASONS),
         )
         self.model_changes = self.counter(
-            "pairway_apiserver_model_changes_total",
-            "Model changes: switched, failed, abandoned.",
-            ["outcome"],
-            (("switched",), ("failed",), ("abandoned",)),
+            "pairway_apiserver_model_changes_total", "Model changes: switched, failed, abandoned.", ["outcome"]
         )
-        self.model_changes.start()
 
     def forget(self, model: str) -> None:
         """Drop the series of a model that was unloaded."""
