@@ -19,11 +19,8 @@ class ApiServerMetrics(ServerMetrics):
 
     def __init__(self, vllm: str = "unknown") -> None:
         super().__init__("pairway_apiserver", vllm=vllm)
-        self.pair_ready = self.gauge(
-            "pairway_apiserver_pair_ready",
-            "1 if the pair's canary passed and its engine is alive, else 0.",
-            ["pair", "model"],
-        )
+        ready = "1 if the pair's canary passed and its engine is alive, else 0."
+        self.pair_ready = self.gauge("pairway_apiserver_pair_ready", ready, ["pair", "model"])
         self.engine_starts = self.counter(
             "pairway_apiserver_engine_starts_total",
             "Number of engine starts, by outcome (started, failed).",
