@@ -107,7 +107,7 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
             started = client.call("POST", "/models/changes/current/switch")
         case "abandon":
             client.call("DELETE", "/models/changes/current")
-            return 0 if _ended(client)["outcome"] == "abandoned" else 1
+            return 0 if _ended(client, leaves_hold=True)["outcome"] == "abandoned" else 1
         case "rollback":
             body = {"swap": options.swap, **({"model": options.model} if options.model else {})}
             started = client.call("POST", "/models/rollback", body)
@@ -116,11 +116,11 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
             if started["change"] is None:
                 _print("no model differs from the catalog on disk")
                 return 0
-    last = _ended(client, is_switching=options.command == "switch")
+    last = _ended(client, leaves_hold=options.command == "switch")
     return 0 if last["outcome"] == "switched" or last["step"] == "held" else 1
 
 
-def _ended(client: ModelsClient, *, is_switching: bool = False) -> dict[str, Any]:
+def _ended(client: ModelsClient, *, leaves_hold: bool = False) -> dict[str, Any]:
     """Print the steps until the change ends or is held."""
     printed: list[tuple[str, str]] = []
     ends = time.monotonic() + MAX_WAIT_SECONDS
@@ -131,7 +131,7 @@ def _ended(client: ModelsClient, *, is_switching: bool = False) -> dict[str, Any
         if line not in printed:
             printed.append(line)
             _print_change(change)
-        if models["change"] is None or (change["step"] == "held" and not is_switching):
+        if models["change"] is None or (change["step"] == "held" and not leaves_hold):
             return change
         time.sleep(LOOK_SECONDS)
     raise CallFailedError("the change has not ended; see list")

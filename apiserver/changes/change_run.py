@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.changes.change import ChangeOutcome, ChangeStep, ModelChange
+from apiserver.changes.change import ChangeOutcome, ChangeReport, ChangeStep, ModelChange
 from apiserver.changes.memory import MemorySource, check_memory, need_of
 from apiserver.hosting.host_builder import HostBuilder
 from apiserver.hosting.model_host import ModelHost
@@ -85,6 +85,10 @@ class ChangeRun:
             return None
         issues = self.candidate.issues
         return "; ".join(f"{pair}: {why}" for pair, why in list(issues.items())[:3]) or None
+
+    def report(self) -> ChangeReport:
+        """Return the change's state."""
+        return self.change.report(self.candidate_issue() if self.change.step is ChangeStep.HELD else None)
 
     async def run(self) -> None:
         """Run all steps; whatever fails, the old model serves on, or again."""

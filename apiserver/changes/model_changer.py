@@ -151,7 +151,7 @@ class ModelChanger:
         ]
         return Models(
             models=lines,
-            change=None if run is None else run.change.report(run.candidate_issue()),
+            change=None if run is None else run.report(),
             waiting=[plan.entry.name for plan in self._waiting],
             last_change=None if self._last is None else self._last.report(),
         )

@@ -427,3 +427,40 @@ def test_report_has_revision_and_capacity(factory: ScriptedFactory) -> None:
     assert kinds == {"en-de": "the engine is starting", "de-en": "the engine is starting"}
     assert host.progress() is None
     assert host.engine is None
+
+
+async def test_withdrawn_host_finishes_requests_and_comes_back(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    host = host_of(factory, clock)
+    clock.now += 3
+    await settle(host)
+    assert not host.issues
+    engine = factory.engine("m")
+    asked = await held_request(host, engine)
+    await host.withdraw("its model is being changed")
+    assert ready(host) == set()
+    assert whys(host) == {"its model is being changed"}
+    assert host.ready_in() == 1.0, "the time that a start takes here"
+    clock.now += 60
+    await host.tick()
+    assert host._task is None, "a withdrawn host starts nothing"
+    engine.gate.set()
+    assert len(await asked) == 1
+    host.reinstate()
+    await settle(host)
+    assert not host.issues
+    assert len(factory.engines["m"]) == 1
+    await host.close()
+
+
+async def test_failures_and_canary_rounds_are_counted(factory: ScriptedFactory) -> None:
+    clock = Clock()
+    factory.failures["m"] = [OSError("no weights")]
+    host = host_of(factory, clock)
+    await settle(host)
+    assert (host.engine_failures, host.canary_rounds, host.revision) == (1, 0, None)
+    clock.now += 10
+    await settle(host)
+    assert (host.engine_failures, host.canary_rounds) == (1, 1)
+    assert host.revision is not None
+    await host.close()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,107 +12,12 @@ import pytest
 from apiserver.changes.memory import ENGINE_OVERHEAD_BYTES, MARGIN_BYTES
 from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.apiserver.conftest import PAIRS, serving
+from tests.apiserver.integration.operated_server import CATALOG, CHANGE, TOKEN, WITHIN, Operated, problem
 from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
 
-TOKEN = "an-operators-token-long-enough"
 PROXY_TOKEN = "a-proxys-token-long-enough"
-ENGINE = "engine: {max_num_seqs: 4, kv_cache_memory_bytes: 1048576}"
-CATALOG = f"""
-models:
-  en-de: {{path: ./v1, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
-  en-fr: {{path: ./fr, pairs: [en-fr, fr-en], prompt: demo-tags, {ENGINE}}}
-  en-de-v2: {{path: ./v2, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
-  narrow: {{path: ./v2, pairs: [en-de], prompt: demo-tags, {ENGINE}}}
-"""
-CHANGE = {"model": "en-de", "entry": "en-de-v2"}
-PLENTY = 64 * 1024**3
-WITHIN = 20
-
-
-@dataclass
-class FakeMemory:
-    """What the machine has, as a test says."""
-
-    available: int = PLENTY
-    kind: str = "cpu"
-
-    def available_bytes(self) -> int:
-        return self.available
-
-    def device(self) -> str:
-        return self.kind
-
-
-@dataclass
-class Operated:
-    """A server whose models an operator changes."""
-
-    served: Served
-    factory: ScriptedFactory
-    memory: FakeMemory
-    catalog: Path
-
-    async def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        return await self.served.client.request(method, path, json=body, headers=headers)
-
-    async def change(self, **more: object) -> httpx.Response:
-        return await self.call("POST", "/models/changes", {**CHANGE, **more})
-
-    async def models(self) -> dict[str, Any]:
-        answer = await self.call("GET", "/models")
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    async def ended(self) -> dict[str, Any]:
-        """Return the last change once none runs."""
-
-        async def last() -> dict[str, Any]:
-            models = await self.models()
-            return models["last_change"] if models["change"] is None else {}
-
-        return await wait_until(last, WITHIN, "the change ended")
-
-    async def until_step(self, step: str) -> None:
-        async def reached() -> bool:
-            change = (await self.models())["change"]
-            return change is not None and change["step"] == step
-
-        await wait_until(reached, WITHIN, step)
-
-    async def states(self) -> dict[str, str]:
-        return {model["name"]: model["state"] for model in (await self.models())["models"]}
-
-    async def model_of(self, text: str = "Hello") -> str:
-        answer = await self.served.translate(text)
-        assert answer.status_code == 200, answer.text
-        return answer.json()["model"]
-
-    async def metrics(self) -> str:
-        return (await self.served.client.get("/metrics")).text
-
-
-@pytest.fixture
-async def operated(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings], tmp_path: Path
-) -> AsyncGenerator[Operated]:
-    """Return a server whose models en-de and en-fr are ready."""
-    for folder in ("v1", "v2", "fr"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "config.json").write_text("{}")
-        (tmp_path / folder / "model.safetensors").write_text(folder)
-    settings = settings_for(CATALOG, models=("en-de", "en-fr"), operator_token=TOKEN)
-    memory = FakeMemory()
-    async with serving(factory, settings, memory) as served:
-        await served.until_ready()
-        yield Operated(served, factory, memory, tmp_path / "models.yaml")
-    assert all(engine.stopped for engines in factory.engines.values() for engine in engines), "an engine is left"
-
-
-def problem(answer: httpx.Response) -> tuple[int, str]:
-    return answer.status_code, answer.json()["code"]
 
 
 def says_nothing(engine: ScriptedEngine) -> None:
@@ -543,6 +446,17 @@ async def test_rollback_to_overwritten_weights_fails(operated: Operated) -> None
     assert last["outcome"] == "failed"
     assert "no longer those that served" in last["why"]
     assert await operated.model_of() == "en-de-v2"
+
+
+async def test_signal_reloads_and_logs_a_refusal(operated: Operated, caplog: pytest.LogCaptureFixture) -> None:
+    changer = operated.served.app.state.context.changer
+    (operated.catalog.parent / "v1" / "model.safetensors").write_text("better")
+    changer.reload_by_signal()
+    assert await wait_until(operated.ended, WITHIN) != {}
+    assert operated.factory.starts == ["en-de", "en-fr", "en-de"]
+    operated.catalog.write_text("models: 3")
+    changer.reload_by_signal()
+    await wait_until(lambda: "catalog not reloaded" in caplog.text, WITHIN)
 
 
 async def test_rollback_needs_no_catalog(operated: Operated) -> None:

@@ -204,6 +204,19 @@ async def test_model_upgrade_misses_old_entries(fake: FakeReplica) -> None:
         assert (await ask(running, "old"))[0] == "hit", "the first revision is back, and its entry was still there"
 
 
+async def test_two_models_of_one_rank_are_both_cached(fake: FakeReplica) -> None:
+    """While a model change goes from server to server, both models serve the pair."""
+    two = FakeReplica("en>de", name="two")
+    async with replicas(two), proxy([fake, two], cache_bytes=MIB) as running:
+        models = {(await ask(running, f"text {number}"))[1]["model"] for number in range(40)}
+        assert models == {"model-one", "model-two"}
+        assert {(await ask(running, f"text {number}"))[0] for number in range(40)} == {"hit"}
+        await two.stop()
+        await running.sweeps()
+        source, answer = await ask(running, "text 1")
+        assert (source, answer["model"]) == ("miss", "model-one"), "a model that is gone is in no answer"
+
+
 async def test_fallback_models_answer_is_not_cached(fake: FakeReplica) -> None:
     two = FakeReplica("en>de", name="two")
     two.ranks = {"en>de": 1}

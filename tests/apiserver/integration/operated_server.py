@@ -1,0 +1,94 @@
+"""A server whose models an operator changes, its catalog, and its memory as a test says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.apiserver.conftest import Served
+from tests.support.scripted_engine import ScriptedFactory
+from tests.support.waiting import wait_until
+
+TOKEN = "an-operators-token-long-enough"
+ENGINE = "engine: {max_num_seqs: 4, kv_cache_memory_bytes: 1048576}"
+CATALOG = f"""
+models:
+  en-de: {{path: ./v1, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
+  en-fr: {{path: ./fr, pairs: [en-fr, fr-en], prompt: demo-tags, {ENGINE}}}
+  en-de-v2: {{path: ./v2, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
+  narrow: {{path: ./v2, pairs: [en-de], prompt: demo-tags, {ENGINE}}}
+"""
+CHANGE = {"model": "en-de", "entry": "en-de-v2"}
+MIB = 1024**2
+PLENTY = 64 * 1024 * MIB
+WITHIN = 20
+
+
+@dataclass
+class FakeMemory:
+    """What the machine has, as a test says."""
+
+    available: int = PLENTY
+    kind: str = "cpu"
+
+    def available_bytes(self) -> int:
+        return self.available
+
+    def device(self) -> str:
+        return self.kind
+
+
+@dataclass
+class Operated:
+    """A server whose models an operator changes."""
+
+    served: Served
+    factory: ScriptedFactory
+    memory: FakeMemory
+    catalog: Path
+
+    async def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        return await self.served.client.request(method, path, json=body, headers=headers)
+
+    async def change(self, **more: object) -> httpx.Response:
+        return await self.call("POST", "/models/changes", {**CHANGE, **more})
+
+    async def models(self) -> dict[str, Any]:
+        answer = await self.call("GET", "/models")
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    async def ended(self) -> dict[str, Any]:
+        """Return the last change once none runs."""
+
+        async def last() -> dict[str, Any]:
+            models = await self.models()
+            return models["last_change"] if models["change"] is None else {}
+
+        return await wait_until(last, WITHIN, "the change ended")
+
+    async def until_step(self, step: str) -> None:
+        async def reached() -> bool:
+            change = (await self.models())["change"]
+            return change is not None and change["step"] == step
+
+        await wait_until(reached, WITHIN, step)
+
+    async def states(self) -> dict[str, str]:
+        return {model["name"]: model["state"] for model in (await self.models())["models"]}
+
+    async def model_of(self, text: str = "Hello") -> str:
+        answer = await self.served.translate(text)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["model"]
+
+    async def metrics(self) -> str:
+        return (await self.served.client.get("/metrics")).text
+
+
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]

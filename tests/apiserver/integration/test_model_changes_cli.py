@@ -1,0 +1,79 @@
+"""``python -m apiserver.changes`` against a running server."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from apiserver.changes.__main__ import main
+from shared.runtime.exit_codes import EXIT_CONFIG
+from tests.apiserver.integration.operated_server import MIB, TOKEN, Operated
+from tests.support.processes import free_port
+
+
+@pytest.fixture(autouse=True)
+def environment(operated: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the program the environment of its server."""
+    monkeypatch.setenv("APISERVER_PORT", str(operated.served.port))
+    monkeypatch.setenv("APISERVER_OPERATOR_TOKEN", TOKEN)
+    monkeypatch.setattr("apiserver.changes.__main__.LOOK_SECONDS", 0.02)
+
+
+async def run(*arguments: str) -> int:
+    return await asyncio.to_thread(main, arguments)
+
+
+async def test_change_prints_its_steps_and_rolls_back(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run("change", "en-de", "en-de-v2") == 0
+    printed = capsys.readouterr().out
+    assert "en-de -> en-de-v2: switched (loading " in printed
+    assert "Until the next restart only" in printed
+    assert await operated.model_of() == "en-de-v2"
+    assert await run("rollback") == 0
+    assert await run("list") == 0
+    printed = capsys.readouterr().out
+    assert "en-de  serving  revision " in printed
+    assert "en-de-v2  previous" in printed
+    assert "  en-de  ready" in printed
+    assert await operated.model_of() == "en-de"
+
+
+async def test_held_change_waits_for_its_switch(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run("change", "en-de", "en-de-v2", "--hold") == 0
+    assert "held" in capsys.readouterr().out
+    assert await operated.model_of() == "en-de"
+    assert await run("switch") == 0
+    assert await operated.model_of() == "en-de-v2"
+    assert await run("change", "en-de-v2", "en-de", "--hold") == 0
+    assert await run("abandon") == 0
+    assert await operated.model_of() == "en-de-v2"
+
+
+async def test_failed_change_ends_with_1(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.factory.failures["en-de-v2"] = [OSError("no such weights")]
+    assert await run("change", "en-de", "en-de-v2") == 1
+    assert "no such weights" in capsys.readouterr().out
+
+
+async def test_refused_order_ends_with_1_and_its_reason(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.memory.available = 300 * MIB
+    assert await run("change", "en-de", "en-de-v2") == 1
+    assert "change-refused: en-de-v2 needs" in capsys.readouterr().err
+    assert await run("change", "en-de", "en-de-v2", "--swap") == 0
+
+
+async def test_reload_without_a_difference_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run("reload") == 0
+    assert "no model differs" in capsys.readouterr().out
+
+
+async def test_wrong_setting_or_no_server_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("APISERVER_PORT", str(free_port()))
+    assert await run("list") == 1
+    assert "no answer of an API server at 127.0.0.1:" in capsys.readouterr().err
+    monkeypatch.setenv("APISERVER_PROT", "1")
+    assert await run("list") == EXIT_CONFIG
+    assert "APISERVER_PORT" in capsys.readouterr().err
