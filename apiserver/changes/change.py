@@ -113,7 +113,8 @@ class ModelChange:
     def _note(self) -> str | None:
         if self.step is ChangeStep.HELD:
             return "The candidate is proven and waits: switch to it, or abandon the change."
-        if self.outcome is ChangeOutcome.SWITCHED and self._old_name != self.plan.entry.name:
+        is_new_name = self.plan.kind is ChangeKind.CHANGE and self._old_name != self.plan.entry.name
+        if self.outcome is ChangeOutcome.SWITCHED and is_new_name:
             return (
                 f"Until the next restart only: to keep {self.plan.entry.name}, put it in the place of "
                 f"{self._old_name} in APISERVER_MODELS and in the catalog's order."

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from apiserver.changes.change import ChangeOutcome, ChangeStep, ModelChange
+from apiserver.changes.plan import ChangeKind
 from tests.apiserver.changes.samples import plan_of
 
 
@@ -45,6 +48,12 @@ def test_held_change_names_what_keeps_it() -> None:
     change.begin(ChangeStep.HELD)
     assert change.report("en-de: its engine died").why == "en-de: its engine died"
     assert "switch" in (change.report().note or "")
+
+
+def test_rollback_needs_no_setting() -> None:
+    change = ModelChange(replace(plan_of(), kind=ChangeKind.ROLLBACK), Clock(), lambda: 0.0)
+    change.end(ChangeOutcome.SWITCHED)
+    assert change.report().note is None
 
 
 def test_new_revision_of_one_entry_needs_no_setting() -> None:

@@ -385,6 +385,17 @@ async def test_swap_abandoned_in_its_drain_serves_on(operated: Operated) -> None
     assert len(operated.factory.engines["en-de"]) == 1
 
 
+async def test_swap_abandoned_while_loading_restores(operated: Operated) -> None:
+    operated.factory.gates["en-de-v2"] = asyncio.Event()
+    await operated.change(swap=True)
+    await operated.until_step("loading")
+    assert (await operated.call("DELETE", "/models/changes/current")).status_code == 202
+    last = await operated.ended()
+    assert last["outcome"] == "abandoned"
+    assert "en-de was started again and serves" in last["why"]
+    assert await operated.model_of() == "en-de"
+
+
 async def test_two_models_of_a_gpu_need_shares(operated: Operated) -> None:
     operated.memory.kind = "cuda"
     operated.catalog.write_text(CATALOG.replace("kv_cache_memory_bytes: 1048576", ""))
