@@ -17,8 +17,8 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, Respon
 # One each for the sweep, the lease and operators' overrides; the others replace cancelled calls not yet closed.
 MAX_CONNECTIONS: Final = 8
 
-# The codes of such answers, which Redis 6 hides in a script's error; redis-py cuts them off otherwise.
-_WRITE_REFUSAL: Final = re.compile(r"\b(?:MISCONF|OOM|READONLY)\b.*")
+# The codes of such answers, which Redis 6 hides in a script's error, and redis-py may cut off. Redis 7 adds the script.
+_WRITE_REFUSAL: Final = re.compile(r"\b(?:MISCONF|OOM|READONLY)\b.*?(?=\.? script: |$)")
 
 
 class RedisKeys:

@@ -31,6 +31,7 @@ def test_every_failure_is_unavailable_error(error: Exception) -> None:
     [
         (ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), "MISCONF Errors"),
         (ResponseError("Error running script: @user_script:8: -MISCONF Errors writing to the AOF"), "MISCONF Errors"),
+        (ResponseError("MISCONF Errors writing to the AOF script: 7247737f, on @user_script:4."), "MISCONF .* AOF$"),
         (OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), "command not allowed"),
         (ReadOnlyError("You can't write against a read only replica."), "You can't write"),
     ],
