@@ -104,10 +104,17 @@ class Docker:
         inspected = [self._try([self.program, "inspect", "--type", "container", each]) for each in ids]
         return [parse_container(json.loads(text)[0]) for text in inspected if text is not None]
 
-    def start_one(self, service: str, scale: int) -> None:
-        """Start one container more, for ``scale`` in all; the others stay as they are."""
-        options = ("--detach", "--no-deps", "--no-recreate", "--no-build", "--scale", f"{service}={scale}")
-        self._run(self._compose("up", *options, service), CHANGE_SECONDS)
+    def start_one(self, service: Service, project: Project) -> None:
+        """Start one container more; all others stay as they are.
+
+        Not with ``--no-deps``: compose would note the container without its dependencies, and the next plain ``up``
+        would replace it. So the dependencies' present numbers are given too.
+        """
+        counts = {each.name: len(project.of(each)) for each in project.services}
+        counts[service.name] += 1
+        scales = [option for name, count in counts.items() for option in ("--scale", f"{name}={count}")]
+        options = ("--detach", "--no-recreate", "--no-build", *scales)
+        self._run(self._compose("up", *options, service.name), CHANGE_SECONDS)
 
     def stop(self, container: Container) -> None:
         """Stop a container, which finishes its requests, and remove it."""

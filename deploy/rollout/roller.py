@@ -125,7 +125,7 @@ class Roller:
 
     def _start(self, service: Service, project: Project) -> None:
         before = {each.id for each in project.of(service)}
-        self.docker.start_one(service.name, len(before) + 1)
+        self.docker.start_one(service, project)
         project.containers = self.docker.read_containers(project.name)
         started = [each for each in project.of(service) if each.id not in before]
         if not started:
@@ -199,8 +199,8 @@ class Roller:
             stale = [each for each in project.of(service) if each.why_stale(service)]
             if service.kind is Kind.OTHER and stale:
                 self.say(
-                    f"{service.name}: out of date, and not rolled, because it is the only one; with a gap of a second "
-                    f"or two: docker compose up -d --no-deps {service.name}"
+                    f"{service.name}: out of date ({stale[0].why_stale(service)}), and not rolled, because it is the "
+                    f"only one; with a gap of a second or two: docker compose up -d {service.name}"
                 )
 
 

@@ -13,7 +13,6 @@ from fastapi.routing import APIRoute
 from proxy.api import fleet, keys
 from proxy.app import create_app
 from proxy.settings import ProxySettings
-from shared.server.draining_server import KEEP_ALIVE_TIMEOUT_SECONDS
 
 NGINX = Path("deploy/edge/nginx.conf").read_text()
 START = Path("deploy/edge/start.sh")
@@ -64,9 +63,11 @@ def test_edge_repeats_posts_of_translate_alone() -> None:
     assert re.findall(r"proxy_next_upstream_tries (\d+);", NGINX) == ["2"]
 
 
-def test_edge_closes_idle_connections_first() -> None:
-    (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", NGINX)
-    assert int(seconds) < KEEP_ALIVE_TIMEOUT_SECONDS
+def test_each_request_has_its_own_list_of_proxies() -> None:
+    """The list of an upstream that is resolved again ends the retries of requests in flight."""
+    assert not re.search(r"^ *upstream ", NGINX, re.MULTILINE)
+    assert set(re.findall(r"proxy_pass (\S+);", NGINX)) == {"http://$proxies"}
+    assert "set $proxies proxy:8000;" in NGINX
 
 
 def test_edge_settings_follow_the_proxies(tmp_path: Path) -> None:

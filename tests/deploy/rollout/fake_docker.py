@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,8 +70,9 @@ class FakeDocker:
         elif "--hash" in arguments:
             self.out.append("\n".join(f"{name} {each['hash']}" for name, each in services.items()))
         elif "up" in arguments:
-            name, _, scale = arguments[arguments.index("--scale") + 1].partition("=")
-            self._start(name, int(scale))
+            scales = [after for option, after in pairwise(arguments) if option == "--scale"]
+            for name, _, scale in (each.partition("=") for each in scales):
+                self._start(name, int(scale))
         return 0
 
     def _start(self, name: str, scale: int) -> None:

@@ -177,7 +177,7 @@ def test_single_services_are_named_and_not_rolled(project: FakeProject) -> None:
     services["redis"]["hash"] = "h2"
     project.write(services, containers(*ALL))
     project.roll()
-    assert any(line.startswith("redis: out of date, and not rolled") for line in project.lines)
+    assert any(line.startswith("redis: out of date (its settings changed), and not rolled") for line in project.lines)
 
 
 def test_hash_that_compose_reports_otherwise_ends_the_roll(project: FakeProject) -> None:
