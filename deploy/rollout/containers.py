@@ -40,6 +40,7 @@ class Service:
     catalog_changed_at: float = 0.0
     ports: tuple[int, ...] = ()
     has_device: bool = False
+    depends_on: tuple[str, ...] = ()
 
     @property
     def can_double(self) -> bool:
@@ -105,6 +106,7 @@ def parse_service(
         0.0 if catalog is None else changed_at(catalog),
         tuple(port_count(str(each["published"])) for each in config.get("ports") or () if each.get("published")),
         bool(reservations.get("devices")),
+        tuple(_mapping(config.get("depends_on"))),
     )
 
 

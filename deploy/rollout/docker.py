@@ -110,7 +110,8 @@ class Docker:
         Not with ``--no-deps``: compose would note the container without its dependencies, and the next plain ``up``
         would replace it. So the dependencies' present numbers are given too.
         """
-        counts = {each.name: len(project.of(each)) for each in project.services}
+        involved = {service.name, *service.depends_on}
+        counts = {each.name: len(project.of(each)) for each in project.services if each.name in involved}
         counts[service.name] += 1
         scales = [option for name, count in counts.items() for option in ("--scale", f"{name}={count}")]
         options = ("--detach", "--no-recreate", "--no-build", *scales)

@@ -62,8 +62,9 @@ class FakeProject:
 def fleet(de: int = 1, fr: int = 1, proxies: int = 1, **of_all: Any) -> dict[str, dict[str, Any]]:
     """Return the services of compose; the proxies have a range of ports."""
     ports = [{"published": "8000-8019"}]
+    dependencies = {name: {"condition": "service_started"} for name in ("redis", "apiserver-de", "apiserver-fr")}
     return {
-        "proxy": service("proxy", replicas=proxies, ports=ports, **of_all),
+        "proxy": service("proxy", replicas=proxies, ports=ports, depends_on=dependencies, **of_all),
         "apiserver-de": service("apiserver-de", replicas=de, **of_all),
         "apiserver-fr": service("apiserver-fr", replicas=fr, **of_all),
         "redis": service("redis", image="redis:7"),

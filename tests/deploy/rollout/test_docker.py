@@ -107,3 +107,20 @@ def test_stopped_roll_has_status_1(program: FakeProject, capfd: pytest.CaptureFi
     assert main(["--no-check", "redis"]) == 1
     assert "roll: redis cannot be rolled" in capfd.readouterr().err
     assert program.changes == []
+
+
+def test_start_names_the_dependencies_with_their_numbers(project: FakeProject) -> None:
+    """Without them compose would start more, or note the container otherwise (see the docstring)."""
+    commands: list[str] = []
+
+    def run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
+        commands.append(" ".join(command))
+        return project.run(command, timeout)
+
+    adapter = Docker(run=run)  # pyright: ignore[reportArgumentType]
+    state = adapter.read_project()
+    adapter.start_one(next(each for each in state.services if each.name == "proxy"), state)
+    assert commands[-1].endswith(
+        "--scale proxy=2 --scale apiserver-de=1 --scale apiserver-fr=1 --scale redis=1 proxy"
+    ), commands[-1]
+    assert "--no-deps" not in commands[-1]
