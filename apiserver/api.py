@@ -24,7 +24,13 @@ from shared.http.probes import livez_response, metrics_response, startupz_respon
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.headers import CALLER_HEADER, authenticate, caller_from_header
+from shared.protocol.headers import (
+    CACHE_CONTROL_HEADER,
+    CALLER_HEADER,
+    authenticate,
+    caller_from_header,
+    forbids_storing,
+)
 from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
@@ -79,6 +85,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         pair = app.model_server.resolve(translate_request)
         request_id: str = request.scope["state"]["request_id"]
         work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, sink)
+        if app.model_server.shadow is not None:
+            work.no_store = forbids_storing(request_header(request, CACHE_CONTROL_HEADER))
         work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))

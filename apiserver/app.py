@@ -33,6 +33,8 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.settings import ApiServerSettings
+from apiserver.shadowing.shadow_traffic import ShadowTraffic
+from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
 from shared.version import VERSION
@@ -58,6 +60,7 @@ def create_app(
         metrics,
         weight=settings.weight,
         started_at=time.time(),
+        shadow=_shadow_traffic(settings, metrics),
     )
     running_hosts = RunningHosts(hosts, metrics)
     services = ChangeServices(
@@ -113,6 +116,13 @@ def _host_builder(
     return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 
 
+def _shadow_traffic(settings: ApiServerSettings, metrics: ApiServerMetrics) -> ShadowTraffic | None:
+    if not settings.shadow_share:
+        return None
+    clock, rng = time.monotonic, random.Random()  # noqa: S311 - sampling, not secrets
+    return ShadowTraffic(settings.shadow_share, metrics.shadow, SlowdownMonitor(clock), clock, rng)
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     context: ApiServerContext = app.state.context
@@ -123,4 +133,6 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
         try:
             yield
         finally:
+            if server.shadow is not None:
+                await server.shadow.close()
             await context.changer.close()

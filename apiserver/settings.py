@@ -71,6 +71,12 @@ class ApiServerSettings(ServerSettings):
         le=60,
         description="Pause before a dead engine is restarted, in seconds; it doubles up to 30.",
     )
+    shadow_share: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of requests that a held candidate translates too, for comparison, 0 to 1; 0: none.",
+    )
     weight: float = Field(
         default=1.0,
         gt=0,

@@ -57,6 +57,11 @@ class ModelAdmission:
         self._clock = clock
         self._in_flight = InFlightLedger()
 
+    @property
+    def load(self) -> float:
+        """Units in flight per place of the batch; above 1 some wait."""
+        return self._in_flight.units_before(Lane.BULK_LONG) / self.batch_size
+
     def new_slots(self, batch_size: int) -> BatchSlots:
         """Return a new engine's slots; old slots cannot reach its meter."""
         self.meter = ThroughputMeter(self._clock)

@@ -18,8 +18,9 @@ from shared.protocol.sse import DeltaSink
 class WorkItem:
     """One request, its cost and progress.
 
-    ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``counted`` has token ids
-    from planning. ``queue_seconds`` bounds the wait for the first slot.
+    ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``is_shadow`` keeps it out
+    of metrics; ``no_store`` out of shadow traffic. ``counted`` has token ids from planning. ``queue_seconds`` bounds
+    the wait for the first slot.
     """
 
     request: TranslateRequest
@@ -30,6 +31,8 @@ class WorkItem:
     caller: str = ""
     sink: DeltaSink | None = None
     canary: bool = False
+    is_shadow: bool = False
+    no_store: bool = False
     texts: Sequence[str] = field(init=False)
     chars: int = field(init=False)
     cost: float = field(init=False)

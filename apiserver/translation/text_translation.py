@@ -199,6 +199,12 @@ class TextTranslation:
     async def _translate_step(self, step: TextStep) -> SegmentResult:
         """Translate one segment, count its outcome, and free its capacity."""
         result = await translate_segment(step.text, step.block.placeholders, self._context)
+        if not self._work.is_shadow:
+            self._count(result)
+        self._model.admission.finish(self._work, self._work.units_per_segment)
+        return result
+
+    def _count(self, result: SegmentResult) -> None:
         pair = str(self._plan.pair)
         self._model.metrics.segments.labels(pair, result.stage).inc()
         if result.issue_codes:
@@ -206,8 +212,6 @@ class TextTranslation:
             for code in result.issue_codes:
                 outcome = "given-up" if result.text is None else "shown" if code in remaining else "mended"
                 self._model.metrics.guards.labels(pair, code, outcome).inc()
-        self._model.admission.finish(self._work, self._work.units_per_segment)
-        return result
 
     def _send(self, text: str) -> None:
         if self._work.sink is not None:

@@ -24,7 +24,7 @@ from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableErr
 from proxy.upstream.response_classifier import AttemptOutcome, ReplicaResponse, classify
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
-from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.protocol.headers import CACHE_CONTROL_HEADER, NO_STORE, REQUEST_ID_HEADER
 from shared.protocol.messages import TranslateRequest, Translation
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class CanaryProber:
         began = self._clock()
         own.canary_due_at = began + limit + PAUSE_SECONDS
         try:
-            headers = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}"}
+            headers = {REQUEST_ID_HEADER: f"canary-{uuid.uuid4().hex}", CACHE_CONTROL_HEADER: NO_STORE}
             response = await self._client.translate(url, body.encode(), deadline, headers)
             outcome = _judge(pair, response, text, deadline)
         except (UnreachableError, BrokenAnswerError, SilentError):

@@ -23,7 +23,7 @@ from proxy.upstream.response_classifier import (
     classify,
 )
 from shared.protocol.errors import CODES, PairUnavailableError, ReplicaFailedError
-from shared.protocol.headers import CALLER_HEADER, REQUEST_ID_HEADER
+from shared.protocol.headers import CACHE_CONTROL_HEADER, CALLER_HEADER, NO_STORE, REQUEST_ID_HEADER
 from shared.protocol.priority import PRIORITY_HEADER
 
 log = logging.getLogger(__name__)
@@ -56,6 +56,8 @@ class UpstreamRequest:
             leg.sink.on_progress = attempt.stats.record_progress
         body = leg.body_for(selection.pair)
         headers = {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
+        if not call.caller.cached:
+            headers[CACHE_CONTROL_HEADER] = NO_STORE
         try:
             with attempt:
                 try:

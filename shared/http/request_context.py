@@ -24,7 +24,7 @@ _ID_BYTES: Final = 16
 _HEADER: Final = REQUEST_ID_HEADER.lower()
 _ENCODED_HEADER: Final = _HEADER.encode()
 # Request headers whose lines are parts of one list.
-_LISTS: Final = frozenset({"accept", "content-encoding"})
+_LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
 TRANSLATE_PATH: Final = "/translate"
 # Paths that dashboards and orchestrators poll; their responses are not logged, except 500.

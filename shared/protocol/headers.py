@@ -12,6 +12,8 @@ from shared.protocol.errors import KeyRefusedError, KeyRequiredError
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
 CALLER_HEADER: Final = "X-Pairway-Caller"
+CACHE_CONTROL_HEADER: Final = "Cache-Control"
+NO_STORE: Final = "no-store"
 _CALLER_TAG: Final = re.compile(r"[0-9a-f]{16}")
 BEARER: Final = "Bearer"
 # A client's key, or a word as long as its secret.
@@ -24,6 +26,11 @@ _TOKEN: Final = re.compile(r"[!-~]{16,256}")
 def caller_from_header(value: str | None) -> str:
     """Return the caller's tag, or ``""`` without a valid one."""
     return value if value is not None and _CALLER_TAG.fullmatch(value) else ""
+
+
+def forbids_storing(cache_control: str | None) -> bool:
+    """Return whether the sender forbids to keep its texts."""
+    return cache_control is not None and NO_STORE in cache_control.lower()
 
 
 def validate_token(token: SecretStr) -> SecretStr:

@@ -416,3 +416,15 @@ def test_removed_units_and_ended_requests_leave_nothing() -> None:
     assert ledger.units_of("a", Lane.BULK_LONG) == 0.0
     ledger.end("a", Lane.BULK_LONG, 0.0)
     assert len(ledger) == 0
+
+
+def test_load_is_all_units_per_place_of_the_batch() -> None:
+    admission, _ = admission_of()
+    works = [short(Priority.BULK, texts=BATCH_SIZE, caller="a"), short(texts=BATCH_SIZE // 2, caller="b")]
+    assert admission.load == 0
+    for work in works:
+        admission.admit(work)
+    assert admission.load == 1.5
+    for work in works:
+        admission.release(work)
+    assert admission.load == 0

@@ -251,6 +251,8 @@ async def test_opted_out_caller_is_neither_cached_nor_coalesced(running: Running
     assert await translate_for(running, public, "opted out") is AnswerSource.MISS
     assert await translate_for(running, private, "opted out") is None
     assert len(fake.requests) == 3
+    # So that the replica gives its texts to no second model.
+    assert [request.headers.get("cache-control") for request in fake.requests] == ["no-store", None, "no-store"]
     fake.translate = Script(delay=0.2)
     await asyncio.gather(*(translate_for(running, private, "beside") for _ in range(3)))
     assert len(fake.requests) == 6
