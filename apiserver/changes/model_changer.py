@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from apiserver.catalog import loader
 from apiserver.catalog.loader import UnknownEntryError
@@ -23,6 +24,9 @@ from apiserver.metrics import ApiServerMetrics
 from shared.protocol.errors import CatalogRefusedError, ChangeRefusedError, PairwayError, UnknownModelError
 
 log = logging.getLogger(__name__)
+
+# An idle engine's stop, on a busy machine. So a hurried rollback is not refused just after the switch.
+UNLOAD_WAIT_SECONDS: Final = 20.0
 
 
 class ModelChanger:
@@ -56,7 +60,7 @@ class ModelChanger:
             PairwayError: unknown, refused, or another change runs; nothing has changed.
         """
         async with self._deciding:
-            self._check_free()
+            await self._check_free()
             old = hosted(self._services.server.hosts, order.model)
             entry, catalog = await self._entry(order.entry)
             ranks = ranks_of(old, catalog.ranks(entry))
@@ -69,7 +73,7 @@ class ModelChanger:
             PairwayError: unknown, refused, or another change runs; nothing has changed.
         """
         async with self._deciding:
-            self._check_free()
+            await self._check_free()
             name = order.model or self._last_switched
             if name is None:
                 raise ChangeRefusedError(
@@ -96,7 +100,7 @@ class ModelChanger:
             PairwayError: refused, or another change runs; nothing has changed.
         """
         async with self._deciding:
-            self._check_free()
+            await self._check_free()
             plans = await self._differing(order)
             if plans:
                 await self._begin(plans)
@@ -172,7 +176,10 @@ class ModelChanger:
         except PairwayError as error:
             log.error("catalog not reloaded", extra={"why": error.detail})  # noqa: TRY400 - the reason is enough
 
-    def _check_free(self) -> None:
+    async def _check_free(self) -> None:
+        """Wait for an old engine that stops; refuse during a change."""
+        if self._task is not None and self._run is not None and self._run.change.step is ChangeStep.UNLOADING:
+            await asyncio.wait({self._task}, timeout=UNLOAD_WAIT_SECONDS)
         if self._services.server.draining:
             raise ChangeRefusedError("This server is stopping.")
         if self._run is not None:

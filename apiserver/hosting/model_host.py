@@ -238,6 +238,7 @@ class ModelHost:
         await self._cancel_task()
         if self._stall_detector is not None:
             self._stall_detector.close()
+            self._stall_detector = None  # it would keep the engine's objects in memory
         if self._translator is not None:
             await self._translator.engine.stop()
             self._translator = None

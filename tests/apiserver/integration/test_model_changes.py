@@ -165,6 +165,21 @@ async def test_requests_in_flight_finish_on_the_old_model(operated: Operated) ->
     assert old.stopped
 
 
+async def test_rollback_just_after_the_switch_waits(operated: Operated) -> None:
+    old = operated.factory.engine("en-de")
+    old.gate.clear()
+    waiting = asyncio.create_task(operated.served.translate("Hello"))
+    await wait_until(lambda: old.running == 1, WITHIN)
+    await operated.change()
+    await operated.until_step("unloading")
+    rollback = asyncio.create_task(operated.call("POST", "/models/rollback", {}))
+    old.gate.set()
+    assert (await rollback).status_code == 202
+    assert (await waiting).json()["model"] == "en-de"
+    assert (await operated.ended())["kind"] == "rollback"
+    assert await operated.model_of() == "en-de"
+
+
 async def test_old_engine_that_dies_in_its_drain_fails_no_request(operated: Operated) -> None:
     old = operated.factory.engine("en-de")
     old.gate.clear()
