@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import sys
@@ -68,7 +69,9 @@ async def run_row(row: Row, fleet: Deployment, pace: Pace, out: Path) -> RowResu
     missed = "; ".join(f"{each.name} {each.measured} ({each.limit})" for each in result.checks.missed(timings=True))
     if missed:
         await fleet.logs(out / f"{row.name}.log")
-    figures = f"{result.failed} of {result.requests} failed, p95 {result.p95_ms:.0f} ms"
+    # At once, because a run is long.
+    await asyncio.to_thread((out / f"{row.name}.json").write_text, json.dumps(asdict(result), indent=1))
+    figures = f"{result.failed} of {result.requests} failed {result.kinds or ''}, p95 {result.p95_ms:.0f} ms"
     print(
         f"    {time.monotonic() - began:.0f} s, {figures}, {'missed: ' + missed if missed else 'targets met'}",
         flush=True,

@@ -103,9 +103,9 @@ class Deployment:
         self.settings.update(settings)
         write_settings(self.folder, self.settings)
 
-    def set_first(self) -> None:
-        """Write the ``.env`` as it is at first."""
-        self.settings = dict(self._base)
+    def restore(self, settings: Mapping[str, str] | None = None) -> None:
+        """Write the ``.env`` with exactly these settings; without any as it is at first."""
+        self.settings = dict(settings or self._base)
         write_settings(self.folder, self.settings)
 
     async def build(self, version: str) -> None:
@@ -124,8 +124,7 @@ class Deployment:
         """Bring the fleet to these settings (others as at first), whatever that costs, and wait until it is whole."""
         wanted = {**self._base, **settings}
         if self.settings != wanted or not await self.containers("proxy"):
-            self.settings = wanted
-            write_settings(self.folder, wanted)
+            self.restore(wanted)
             await self.compose("up", "-d", "--wait", "--remove-orphans")
             await self.expect()
         await self.until_whole()
@@ -141,14 +140,6 @@ class Deployment:
         counts = [f"{service}={number}" for service, number in self.scale.items() if service in SERVED]
         command = ("exec", "-T", "proxy", "python", "-m", "proxy.fleet", "expect", *counts)
         await self.compose(*command, within=COMMAND_SECONDS)
-
-    async def change_model(self, path: str, order: Mapping[str, str]) -> tuple[int, Any]:
-        """Send an operator's call to German's first server; return its status and JSON."""
-        headers = {"Authorization": f"Bearer {MODEL_TOKEN}"}
-        async with self._session.post(
-            f"{await self.url('apiserver-de')}{path}", json=order, headers=headers
-        ) as response:
-            return response.status, await response.json(content_type=None)
 
     # ---- what there is ----
 
@@ -305,7 +296,7 @@ async def deployed(folder: Path, out: Path, leftovers: list[str]) -> AsyncGenera
         try:
             # What a killed run left behind.
             await fleet.remove()
-            fleet.set_first()
+            fleet.restore()
             await fleet.build(FIRST)
             yield fleet
         finally:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from tests.compose.commands import CommandFailedError
-from tests.compose.deployment import LOOK_SECONDS, Deployment
+from tests.compose.deployment import Deployment
 from tests.compose.rows.rolls import CATALOG_TEXT
 from tests.compose.rows.row import RowRun
-from tests.support.waiting import wait_until
 
 CATALOG = "mine/changing.yaml"
 OLD, NEW = "my-en-de", "my-en-de-next"
 SETTINGS = {"PAIRWAY_DE_CATALOG": "/models/changing.yaml", "PAIRWAY_DE_MODELS": OLD}
-# An engine starts beside a busy one.
-CHANGE_SECONDS = 180.0
 
 
 async def catalog_with_both(fleet: Deployment) -> None:
@@ -21,22 +17,17 @@ async def catalog_with_both(fleet: Deployment) -> None:
 
 
 async def there_and_back(run: RowRun) -> None:
-    """Change German's model by the operator's call, then roll it back."""
-    await _change(run, "/models/changes", {"model": OLD, "entry": NEW}, NEW)
+    """Change German's model by the operator's command, then roll it back."""
+    await _change(run, NEW, "change", OLD, NEW)
     run.note("changed after", run.seconds())
     before = run.seconds()
-    await _change(run, "/models/rollback", {}, OLD)
+    await _change(run, OLD, "rollback")
     run.note("back after another", run.seconds() - before)
     await run.fleet.until_whole()
 
 
-async def _change(run: RowRun, path: str, order: dict[str, str], expected: str) -> None:
-    """Send the call, and wait until the expected model answers."""
-    status, answer = await run.fleet.change_model(path, order)
-    if status != 202:
-        raise CommandFailedError(f"POST {path}: {status} {answer}")
-
-    async def serves() -> bool:
-        return (await run.traffic.translate("en-de", "I have 60 books.")).model == expected
-
-    await wait_until(serves, CHANGE_SECONDS, f"{expected} answers", pause=LOOK_SECONDS)
+async def _change(run: RowRun, expected: str, *order: str) -> None:
+    """Run the command, which ends when the new model serves, and see that answers name it."""
+    await run.fleet.compose("exec", "-T", "apiserver-de", "python", "-m", "apiserver.changes", *order)
+    answer = await run.traffic.translate("en-de", "I have 60 books.")
+    run.result.checks.holds(f"answers name {expected}", answer.model == expected, measured=answer.model or answer.code)

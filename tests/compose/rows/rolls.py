@@ -77,14 +77,18 @@ async def setting(run: RowRun) -> None:
 
 
 async def broken(run: RowRun) -> None:
-    """Roll a catalog that cannot be loaded: the roll stops, says so, and the old servers serve on."""
+    """Roll a catalog that cannot be loaded: the roll stops, says so, and the old servers serve on; then roll back."""
     before = {each.id for each in await _all(run, *SERVERS, "proxy")}
+    settings = dict(run.fleet.settings)
     (run.fleet.folder / "mine/broken.yaml").write_text(BROKEN_CATALOG)
     run.fleet.set(PAIRWAY_DE_CATALOG="/models/broken.yaml", PAIRWAY_DE_MODELS="my-en-de")
     result = await run.fleet.make("roll", check=False)
     run.result.checks.holds("the roll failed", result.status != 0, measured=str(result.status), limit="not 0")
+    run.note("it stopped after", run.seconds())
     kept = before <= {each.id for each in await _all(run, *SERVERS, "proxy")}
     run.result.checks.holds("every old container serves on", kept)
+    run.fleet.restore(settings)
+    await run.fleet.make("roll")
     await run.fleet.until_whole()
 
 
