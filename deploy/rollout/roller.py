@@ -133,6 +133,7 @@ class Roller:
         for each in started:
             self._created.add(each.id)
             self.say(f"{service.name}: started {each.name}")
+            self._wait(each, service, project)
 
     def _stop(self, container: Container, service: Service, project: Project) -> None:
         if service.kind is Kind.API_SERVER and container.is_running and not self.options.allow_outage:
