@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from apiserver.changes.__main__ import main
 from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
 from apiserver.shadowing.slowdown_monitor import MIN_SAMPLES
@@ -138,6 +142,24 @@ async def test_held_candidate_is_compared_and_reported(
             'shadow_texts_total{outcome="compared",pair="en-de"} 1.0'
             in (await running.served.client.get("/metrics")).text
         )
+
+
+async def test_command_line_lists_the_comparison(
+    factory: ScriptedFactory,
+    settings_for: Callable[..., ApiServerSettings],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with shadowed(factory, settings_for, tmp_path) as running:
+        monkeypatch.setenv("APISERVER_PORT", str(running.served.port))
+        monkeypatch.setenv("APISERVER_OPERATOR_TOKEN", TOKEN)
+        await running.translate("before")
+        await running.hold_with_baseline()
+        await running.translate("Hello")
+        await running.until_compared(1)
+        assert await asyncio.to_thread(main, ["list"]) == 0
+        assert "  en-de  shadow: 1 texts; agreement 1.00; equal 100%; serving (p50 " in capsys.readouterr().out
 
 
 async def test_no_share_is_no_shadow_traffic(
