@@ -1,6 +1,7 @@
 """Formats on the wire.
 
 - ``messages``: requests, translations, problems.
+- ``options``: options of a request.
 - ``report``: the state of an API server.
 - ``sse``: server-sent events of a translation.
 - ``errors``: the exception tree.

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated, Final, cast
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
     Discriminator,
     Field,
     StrictBool,
+    StrictInt,
     StrictStr,
     Tag,
     ValidationError,
@@ -24,13 +26,21 @@ from pydantic import (
 from pydantic_core import from_json
 
 from shared.languages import canonical_tag
-from shared.protocol.errors import BadRequestError, TooLargeError
+from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError
+from shared.protocol.options import (
+    MAX_ALTERNATIVES,
+    MAX_CONTEXT_CHARS,
+    SentenceSplitting,
+    XmlOptions,
+)
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 AUTO: Final = "auto"
 # Names or terms of one request; each is searched in every text.
 MAX_PHRASES: Final = 256
 MAX_PHRASE_CHARS: Final = 200  # more than the longest product name
+# Members of ``xml`` that are read; it has fewer fields.
+MAX_XML_MEMBERS: Final = 16
 
 
 class TextFormat(StrEnum):
@@ -39,6 +49,16 @@ class TextFormat(StrEnum):
     TEXT = "text"
     HTML = "html"
     MARKDOWN = "markdown"
+    XML = "xml"
+
+
+# Without ``split_sentences``; in XML as DeepL's default, because line breaks may be content.
+_DEFAULT_SPLITTING: Final = {
+    TextFormat.TEXT: SentenceSplitting.LINES_AND_SENTENCES,
+    TextFormat.HTML: SentenceSplitting.SENTENCES,
+    TextFormat.MARKDOWN: SentenceSplitting.SENTENCES,
+    TextFormat.XML: SentenceSplitting.LINES_AND_SENTENCES,
+}
 
 
 def _phrase_error(phrase: object) -> str | None:
@@ -75,7 +95,7 @@ class TranslateRequest(BaseModel):
     target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"])]
     format: Annotated[
         TextFormat,
-        Field(description="Format of the texts; tags of HTML and Markdown come back unchanged."),
+        Field(description="Format of the texts; tags of HTML, Markdown and XML come back unchanged."),
         WithJsonSchema({"type": "string", "enum": list(TextFormat)}),  # inline: OpenAPI does not find our $defs
     ] = TextFormat.TEXT
     do_not_translate: list[Annotated[StrictStr, AfterValidator(_checked_phrase)]] = Field(
@@ -96,6 +116,32 @@ class TranslateRequest(BaseModel):
         StrictBool,
         Field(description="Whether the translation may go through a third language if no model serves the pair."),
     ] = True
+    alternatives: Annotated[
+        StrictInt,
+        Field(
+            ge=0,
+            le=MAX_ALTERNATIVES,
+            description="Further translations of each text; each costs as much as the first. Needs `format` text.",
+        ),
+    ] = 0
+    split_sentences: Annotated[
+        SentenceSplitting | None,
+        Field(description="Where a text may be cut; by default as its format needs it."),
+        WithJsonSchema({"type": ["string", "null"], "enum": [*SentenceSplitting, None]}),
+    ] = None
+    context: Annotated[
+        StrictStr,
+        Field(
+            max_length=MAX_CONTEXT_CHARS,
+            description="Text that is not translated, but helps: in the source language. Models that cannot use it "
+            "give the warning `context-unused`.",
+        ),
+    ] = ""
+    xml: Annotated[
+        XmlOptions | None,
+        Field(description="Only with `format` xml: tags that split sentences, and tags that are ignored."),
+        WithJsonSchema({"anyOf": [XmlOptions.model_json_schema(), {"type": "null"}]}),
+    ] = None
 
     @field_validator("source_lang")
     @classmethod
@@ -130,8 +176,28 @@ class TranslateRequest(BaseModel):
         """Number of characters of all texts."""
         return sum(map(len, self.texts))
 
+    @property
+    def outputs(self) -> int:
+        """Translations of each text, which its cost is multiplied by."""
+        return 1 + self.alternatives
+
+    @property
+    def splitting(self) -> SentenceSplitting:
+        """Where the texts may be cut."""
+        return self.split_sentences or _DEFAULT_SPLITTING[self.format]
+
+    def refuse_stream(self) -> None:
+        """Raise InvalidRequestError for an option that a stream cannot have."""
+        if self.alternatives:
+            raise InvalidRequestError([("alternatives", "must be 0 with Accept: text/event-stream")])
+
     def answer(self, results: Sequence[Translation]) -> bytes:
         """Return the JSON answer: one object, or a list for a list."""
+        if self.alternatives:
+            results = [
+                result if result.alternatives is not None else result.model_copy(update={"alternatives": []})
+                for result in results
+            ]
         each = [result.to_json() for result in results]
         return each[0] if isinstance(self.text, str) else b'{"results":[%s]}' % b",".join(each)
 
@@ -153,10 +219,12 @@ class Notice(BaseModel):
 class Translation(BaseModel):
     """Answer for one text.
 
-    ``translation`` is null if no output was usable; a warning says why.
+    ``translation`` is null if no output was usable; a warning says why. ``alternatives``, only if requested, are the
+    best first.
     """
 
     translation: str | None
+    alternatives: list[str] | None = None
     source_lang: str | None
     target_lang: str
     model: str | None
@@ -165,8 +233,15 @@ class Translation(BaseModel):
     warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
     def to_json(self) -> bytes:
-        """Return the JSON, with ``detected`` only if a language was detected."""
-        return self.model_dump_json(exclude={"detected"} if self.detected is None else None).encode()
+        """Return the JSON, with ``detected`` and ``alternatives`` only if set."""
+        if self.alternatives is None:
+            return self.model_dump_json(exclude=_NEITHER if self.detected is None else _NO_ALTERNATIVES).encode()
+        return self.model_dump_json(exclude=_NO_DETECTED if self.detected is None else None).encode()
+
+
+_NO_DETECTED: Final = {"detected"}
+_NO_ALTERNATIVES: Final = {"alternatives"}
+_NEITHER: Final = _NO_DETECTED | _NO_ALTERNATIVES
 
 
 class Translations(BaseModel):
@@ -236,13 +311,30 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
     unknown = [name for name in members if name not in _FIELDS]
     for name in unknown[MAX_FIELDS_NAMED:]:
         del members[name]
+    if isinstance(xml := members.get("xml"), dict):
+        members["xml"] = dict(islice(cast("dict[str, object]", xml).items(), MAX_XML_MEMBERS))
     try:
         request = TranslateRequest.model_validate(members)
     except ValidationError as error:
         raise invalid_request(error, _CLIENT_SENTENCES) from None
+    if not members.keys() <= _FREE_FIELDS:
+        _refuse_combinations(request)
     if not is_plainly_unique:  # last: only valid requests are parsed again
         refuse_repeated_names(body)
     return request
+
+
+def _refuse_combinations(request: TranslateRequest) -> None:
+    """Raise InvalidRequestError for options that exclude each other."""
+    errors: list[tuple[str, str]] = []
+    if request.alternatives and request.format is not TextFormat.TEXT:
+        errors.append(("alternatives", f"must be 0 with format {request.format}; only text has alternatives"))
+    if request.xml is not None and request.format is not TextFormat.XML:
+        errors.append(("xml", f"needs format xml; the format is {request.format}"))
+    if request.format is TextFormat.MARKDOWN and request.splitting is SentenceSplitting.LINES_AND_SENTENCES:
+        errors.append(("split_sentences", "must be sentences or none with format markdown"))
+    if errors:
+        raise InvalidRequestError(errors)
 
 
 def refuse_repeated_names(body: bytes) -> None:
@@ -286,8 +378,10 @@ def same_language(text: str, source: str, target: str, detected: Detected | None
 
 
 _FIELDS: Final = frozenset(TranslateRequest.model_fields)
-# As in JSON; the value of ``terms`` may repeat them.
-_QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms"}}
+# They go with all others.
+_FREE_FIELDS: Final = _FIELDS - {"alternatives", "xml", "split_sentences"}
+# As in JSON; the values of ``terms`` and ``xml`` may repeat them.
+_QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms", "xml"}}
 # Escapes of U+0050 to U+007F, which include the letters of fields' names.
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 
@@ -299,6 +393,10 @@ _CLIENT_SENTENCES: Final = {
     "list_type": "must be a list of strings",
     "dict_type": "must be an object of strings",
     "enum": f"must be one of {', '.join(TextFormat)}",
+    "split_sentences:enum": f"must be one of {', '.join(SentenceSplitting)}",
+    **dict.fromkeys(("int_type", "greater_than_equal", "less_than_equal"), f"must be 0 to {MAX_ALTERNATIVES}"),
+    "string_too_long": f"has more than {MAX_CONTEXT_CHARS} characters; send the part nearest to the text",
+    "model_type": "must be an object",
     "too_short": "must not be an empty list",
     "too_long": f"has more than {MAX_PHRASES} entries",
 }

@@ -79,21 +79,28 @@ def _as_json(value: object) -> str:
 def invalid_request(error: ValidationError, sentences: Mapping[str, str]) -> InvalidRequestError:
     """Map pydantic's errors to ours, without the client's text.
 
-    ``sentences`` has messages by type of error.
+    ``sentences`` has messages by type of error, or by field and type.
     """
     items = islice(error.errors(include_url=False, include_input=False), MAX_FIELDS_NAMED)
     return InvalidRequestError([(_field_name(item["loc"]), sentence_of(item, sentences)) for item in items])
 
 
 def _field_name(location: tuple[int | str, ...]) -> str:
-    """Return ``text[3]`` for ``("text", "list", 3)``, without the union's tag."""
+    """Return ``text[3]`` for ``("text", "list", 3)``, without the union's tag.
+
+    Other names are members: ``xml.ignore_tags[3]``.
+    """
     first, *rest = location
-    inner = [part for part in rest if isinstance(part, int)]
-    return str(first)[:64] + "".join(f"[{part}]" for part in inner)
+    inner = [f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_CHARS]}" for part in rest]
+    if first == "text":
+        inner = inner[1:]
+    return str(first)[:MAX_NAME_CHARS] + "".join(inner)
 
 
 def sentence_of(item: ErrorDetails, sentences: Mapping[str, str]) -> str:
     """Return an error's message: the validator's, one of ``sentences``, or pydantic's."""
-    if item["type"] == "value_error":
+    kind = item["type"]
+    if kind == "value_error":
         return str(item["ctx"]["error"]) if "ctx" in item else item["msg"]
-    return sentences.get(item["type"], item["msg"])
+    of_field = f"{item['loc'][0]}:{kind}" if item["loc"] else kind
+    return sentences.get(of_field) or sentences.get(kind, item["msg"])

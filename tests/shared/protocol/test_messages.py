@@ -219,9 +219,9 @@ def test_problem_keeps_unknown_members() -> None:
 
 GOOD = {"text": "a", "target_lang": "de"}
 WRONG_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
-    ({"format": "pdf"}, "format", "must be one of text, html, markdown"),
-    ({"format": None}, "format", "must be one of text, html, markdown"),
-    ({"format": "HTML"}, "format", "must be one of text, html, markdown"),
+    ({"format": "pdf"}, "format", "must be one of text, html, markdown, xml"),
+    ({"format": None}, "format", "must be one of text, html, markdown, xml"),
+    ({"format": "HTML"}, "format", "must be one of text, html, markdown, xml"),
     ({"do_not_translate": "a"}, "do_not_translate", "must be a list of strings"),
     ({"do_not_translate": {"a": "b"}}, "do_not_translate", "must be a list of strings"),
     ({"do_not_translate": ["a", 1]}, "do_not_translate[1]", "must be a string"),
