@@ -16,7 +16,7 @@
 - ``protection/``: placeholders, glossary, tags and emoji, which must survive translation.
 - ``segmentation/``: sentences and boundaries.
 - ``catalog/``: the catalog ``models.yaml``: entries, validation, versions.
-- ``formats/``: text, HTML and Markdown as blocks of words.
+- ``formats/``: text, HTML, Markdown and XML as blocks of words.
 - ``prompts/``: prompts of model families, templates, sampling.
 - ``settings``: the operator's settings.
 - ``metrics``: all metrics.

@@ -82,6 +82,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_body(request, app.limits.body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, app.limits)
+        if sink is not None:
+            translate_request.refuse_stream()
         pair = app.model_server.resolve(translate_request)
         request_id: str = request.scope["state"]["request_id"]
         work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, sink)

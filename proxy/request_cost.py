@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from shared.protocol.messages import TranslateRequest
-from shared.protocol.priority import Lane, Priority, cost_of, is_long
+from shared.protocol.priority import Lane, Priority
 
 
 @dataclass(slots=True)  # a frozen one is three times slower to create
 class RequestCost:
     """Cost of one request: ``work`` for latency, cost ``units`` for engine load.
 
-    ``is_long``: one of its texts is long; only the API server knows the capacity for long texts.
+    ``is_long``: one of its texts is long; only the API server knows the capacity for long texts. ``charged_chars``
+    count for the key's quotas.
     """
 
     work: float
@@ -22,20 +23,15 @@ class RequestCost:
     priority: Priority = Priority.INTERACTIVE
     is_long: bool = False
     chars: int = 0
+    charged_chars: int = 0
 
     @classmethod
     def of(cls, request: TranslateRequest, priority: Priority) -> Self:
         """Compute the cost of a request."""
-        lengths = [len(text) for text in request.texts]
-        chars, texts = sum(lengths), len(lengths)
-        return cls(
-            work_of(chars, texts),
-            texts,
-            cost_of(chars, texts),
-            priority,
-            is_long=is_long(max(lengths)),
-            chars=chars,
-        )
+        chars, texts, units, charged_chars, long = request.size
+        # Alternatives are computed at the same time as the first translation.
+        work = work_of(chars, texts)
+        return cls(work, texts, units, priority, is_long=long, chars=chars, charged_chars=charged_chars)
 
     @property
     def lane(self) -> Lane:

@@ -40,6 +40,8 @@ class PromptEncoder:
         self._begin = list(engine.begin) if begin else []
         self._frame = None if prompt.depends_on_text else self._framed()
         self.bare_length = len(self.ids("", {}))
+        self.takes_context = prompt.takes_context
+        self.takes_context_with_terms = prompt.takes_context_with_terms
 
     @classmethod
     def of(cls, family: PromptFamily, pair: LanguagePair, engine: Engine) -> PromptEncoder:
@@ -51,12 +53,16 @@ class PromptEncoder:
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
     def ids(
-        self, words: str, terms: Mapping[str, str], counted: Mapping[str, Sequence[int]] | None = None
+        self,
+        words: str,
+        terms: Mapping[str, str],
+        counted: Mapping[str, Sequence[int]] | None = None,
+        context: str = "",
     ) -> list[int]:
         """Return the prompt's token ids; ``counted`` is from :meth:`count`."""
         frame = self._frame
-        if frame is None or terms:
-            return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms))]
+        if frame is None or terms or context:
+            return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms, context))]
         body = None if counted is None else counted.get(words)
         if body is None:
             body = self._engine.encode_text(f"{frame.before}{words}{frame.after}", first=frame.is_first)

@@ -11,8 +11,9 @@ from apiserver.prompts.template_slots import slots_of
 from shared.languages import canonical_tag
 
 # Slots that each template must have once, and may have.
-_TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms"})
-_TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS)
+_TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms", "context"})
+_TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS - {"context"})
+_CONTEXT_TEMPLATE: Final = (frozenset({"text", "context"}), MESSAGE_SLOTS - {"terms"})
 _TERM_LINE: Final = (TERM_SLOTS, TERM_SLOTS)
 _SYSTEM: Final = (frozenset[str](), PAIR_SLOTS)
 
@@ -32,6 +33,7 @@ class CustomPrompt(BaseModel):
     begin: bool = Field(default=False, description="Whether the tokenizer's beginning tokens precede the prompt.")
     term_template: str | None = Field(default=None, description="The template for requests with terms.")
     term_line: str = Field(default="{term} = {translation}", description="The line for each term.")
+    context_template: str | None = Field(default=None, description="The template for requests with a context.")
 
     @field_validator("template")
     @classmethod
@@ -42,6 +44,11 @@ class CustomPrompt(BaseModel):
     @classmethod
     def _good_term_template(cls, value: str | None) -> str | None:
         return None if value is None else _checked(value, *_TERM_TEMPLATE)
+
+    @field_validator("context_template")
+    @classmethod
+    def _good_context_template(cls, value: str | None) -> str | None:
+        return None if value is None else _checked(value, *_CONTEXT_TEMPLATE)
 
     @field_validator("term_line")
     @classmethod
@@ -71,13 +78,14 @@ class CustomPrompt(BaseModel):
     @property
     def family(self) -> PromptFamily:
         """The prompt as a family for any language."""
-        terms = self.term_template
+        terms, context = self.term_template, self.context_template
         return PromptFamily(
             "custom",
             MessageTemplate(self.template, names=self.names),
             chat=self.chat,
             system=self.system,
             terms=None if terms is None else MessageTemplate(terms, names=self.names, term_line=self.term_line),
+            context=None if context is None else MessageTemplate(context, names=self.names),
             begin=self.begin,
             stop=self.stop,
             regional=True,

@@ -16,6 +16,7 @@ from langcodes import Language
 from apiserver.prompts.pair_prompt import ControlToken, MessagePart, PairPrompt
 from apiserver.prompts.sampling import Sampling
 from apiserver.prompts.template_slots import (
+    CONTEXT,
     DELIMITER,
     TERM,
     TERMS,
@@ -31,8 +32,10 @@ from shared.languages import LanguagePair, stand_in
 # Renders messages (``role``, ``content``) with the chat template's keyword arguments, generation prompt included.
 ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
 
-# ``text`` must occur once; ``terms`` too, only in a message for terms.
-MESSAGE_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code", "text", "terms", "delimiter"})
+# ``text`` must occur once; ``terms`` and ``context`` too, only in a message for them.
+MESSAGE_SLOTS: Final = frozenset(
+    {"source", "target", "source_code", "target_code", "text", "terms", "context", "delimiter"}
+)
 # Both must occur once.
 TERM_SLOTS: Final = frozenset({"term", "translation"})
 # For system messages and control tokens.
@@ -80,7 +83,8 @@ class PromptFamily:
 
     With ``chat``, ``message`` is the user's message in the chat template (with ``system`` and ``arguments``); otherwise
     it is the whole prompt, with the control tokens ``tokens``. ``chinese`` replaces it if either language is Chinese,
-    ``terms`` and ``chinese_terms`` if terms are given. ``begin``: the tokenizer's beginning tokens precede it.
+    ``terms`` and ``chinese_terms`` if terms are given, ``context`` and ``chinese_context`` if a context is,
+    ``context_terms`` if both are. ``begin``: the tokenizer's beginning tokens precede it.
     ``copies_literals``: placeholders may be written literally. ``languages`` None means any; one of a pair must be
     ``via``, if set; a model knows ``via`` and one of the ``groups``. ``regional``: language names include the country.
     """
@@ -93,6 +97,9 @@ class PromptFamily:
     chinese: MessageTemplate | None = None
     terms: MessageTemplate | None = None
     chinese_terms: MessageTemplate | None = None
+    context: MessageTemplate | None = None
+    chinese_context: MessageTemplate | None = None
+    context_terms: MessageTemplate | None = None
     tokens: tuple[str, ...] = ()
     begin: bool = False
     stop: tuple[str, ...] = ()
@@ -142,23 +149,31 @@ class PromptFamily:
         for token in (with_slots(token, slots) for token in self.tokens):
             if token not in controls:
                 raise PromptError(f"prompt {self.name} needs {token}, which the model's tokenizer lacks")
-        message, terms = self._message_templates(pair)
+        message, terms, context = self._message_templates(pair)
+
+        def parts(chosen: MessageTemplate | None) -> tuple[MessagePart, ...] | None:
+            return None if chosen is None else self._parts(pair, chosen, template, controls)
+
         return PairPrompt(
             self._parts(pair, message, template, controls),
-            None if terms is None else self._parts(pair, terms, template, controls),
+            parts(terms),
             () if terms is None else cut(with_slots(terms.term_line, {"term": TERM, "translation": TRANSLATION})),
+            parts(context),
+            parts(self.context_terms),
         )
 
-    def _message_templates(self, pair: LanguagePair) -> tuple[MessageTemplate, MessageTemplate | None]:
+    def _message_templates(
+        self, pair: LanguagePair
+    ) -> tuple[MessageTemplate, MessageTemplate | None, MessageTemplate | None]:
         if "zh" not in {pair.source.split("-")[0], pair.target.split("-")[0]}:
-            return self.message, self.terms
-        return self.chinese or self.message, self.chinese_terms or self.terms
+            return self.message, self.terms, self.context
+        return self.chinese or self.message, self.chinese_terms or self.terms, self.chinese_context or self.context
 
     def _parts(
         self, pair: LanguagePair, message_template: MessageTemplate, template: ChatTemplate, controls: Collection[str]
     ) -> tuple[MessagePart, ...]:
         slots = self._pair_slots(pair, message_template)
-        inner = {"text": TEXT, "terms": TERMS, "delimiter": DELIMITER}
+        inner = {"text": TEXT, "terms": TERMS, "context": CONTEXT, "delimiter": DELIMITER}
         message = whole = with_slots(message_template.message, {**slots, **inner})
         if self.chat:
             messages = [{"role": "user", "content": message}]

@@ -43,6 +43,17 @@ COLD: Final[dict[str, float | int | None]] = {
 }
 
 
+# Of the alternatives, in this order (measured in docs/decisions/0022-request-options.md).
+ALTERNATIVE_TEMPERATURES: Final = (0.6, 0.8, 1.0)
+
+
+def alternative_sampling(first: Sampling, number: int) -> Sampling:
+    """Return the sampling of the alternative with this number, from 0."""
+    temperature = max(first.temperature, ALTERNATIVE_TEMPERATURES[number])
+    # The same request gets the same answer.
+    return first.model_copy(update={"temperature": temperature, "seed": number + 1})
+
+
 def retry_sampling(first: Sampling) -> Sampling:
     """Return a sampling unlike the first: greedy if the first was not."""
     return first.model_copy(update=WARM if first.temperature == 0 else COLD)

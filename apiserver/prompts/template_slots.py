@@ -17,7 +17,8 @@ TERMS: Final = "\ue001"
 DELIMITER: Final = "\ue002"
 TERM: Final = "\ue003"
 TRANSLATION: Final = "\ue004"
-_SENTINELS: Final = re.compile(f"([{TEXT}-{TRANSLATION}])")
+CONTEXT: Final = "\ue005"
+_SENTINELS: Final = re.compile(f"([{TEXT}-{CONTEXT}])")
 
 # The tags around a text; if the text contains the name, a number follows.
 DELIMITER_NAME: Final = "source_text"
@@ -35,7 +36,7 @@ def slots_of(template: str) -> Counter[str]:
         PromptError: an open brace, a slot that is more than a name, or a sentinel.
     """
     if _SENTINELS.search(template):
-        raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E004")
+        raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E005")
     counts: Counter[str] = Counter()
     try:
         fields = list(Formatter().parse(template))

@@ -114,12 +114,21 @@ def _numbered(template: str | None, number: int) -> str | None:
 
 
 def is_well_nested(text: str, placeholders: Sequence[Placeholder]) -> bool:
-    """Return whether every opening tag is closed later, and no pairs overlap."""
+    """Return whether every opening tag is closed later, and no pairs overlap.
+
+    Tags whose partners are in other segments keep their order, outside of the pairs here.
+    """
     inside = {index for _, index in placeholders_in(text)}
     openings: list[int] = []
+    last_unpaired = -1
     for _, index in placeholders_in(text):
         placeholder = placeholders[index]
+        if placeholder.partner is None:
+            continue
         if placeholder.partner not in inside:
+            if openings or index < last_unpaired:
+                return False
+            last_unpaired = index
             continue
         if placeholder.kind is PlaceholderKind.OPEN:
             openings.append(index)

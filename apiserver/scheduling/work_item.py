@@ -9,8 +9,8 @@ from math import inf
 
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import TranslateRequest
-from shared.protocol.priority import Lane, Priority, cost_of, is_long
+from shared.protocol.messages import Notice, TranslateRequest
+from shared.protocol.priority import Lane, Priority
 from shared.protocol.sse import DeltaSink
 
 
@@ -19,8 +19,9 @@ class WorkItem:
     """One request, its cost and progress.
 
     ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``is_shadow`` keeps it out
-    of metrics; ``no_store`` out of shadow traffic. ``counted`` has token ids from planning. ``queue_seconds`` bounds
-    the wait for the first slot.
+    of metrics; ``no_store`` out of shadow traffic. ``counted`` has token ids from planning, ``context`` what prompts
+    carry of the client's, in ``context_tokens``, and ``notices`` warnings for every text. ``queue_seconds`` bounds the
+    wait for the first slot.
     """
 
     request: TranslateRequest
@@ -38,6 +39,9 @@ class WorkItem:
     cost: float = field(init=False)
     lane: Lane = field(init=False)
     counted: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    context: str = ""
+    context_tokens: int = 0
+    notices: tuple[Notice, ...] = ()
     units_left: float = 0.0
     units_per_segment: float = 0.0
     admitted_at: float = 0.0
@@ -48,10 +52,9 @@ class WorkItem:
 
     def __post_init__(self) -> None:
         self.texts = self.request.texts
-        sizes = list(map(len, self.texts))
-        self.chars = sum(sizes)
-        self.cost = cost_of(self.chars, len(sizes))
-        self.lane = Lane.of(self.priority, is_long=is_long(max(sizes)))
+        size = self.request.size
+        self.chars, self.cost = size.chars, size.units
+        self.lane = Lane.of(self.priority, is_long=size.is_long)
 
     def wait(self) -> None:
         """Record a wait; the first has a limit."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from apiserver.formats import lines
 from apiserver.segmentation.sentence_splitter import sentence_ends
 from apiserver.segmentation.text_boundaries import best_break, clause_ends, first_cluster, middle_break
 
@@ -77,6 +78,18 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
             spans.extend((offset + span.start, offset + span.end) for span in packed)
         position = end
     return _with_gaps(text, spans)
+
+
+def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
+    """Return a text as one segment and its outer white space, if the budget allows.
+
+    Line breaks inside become spaces; the number of sentences does not count.
+    """
+    line = lines.as_one_line(text)
+    place = _strip_span(line, 0, len(line))
+    if place is None or budget.tokens(line[slice(*place)]) > budget.max_tokens:
+        return None
+    return _with_gaps(line, [place])
 
 
 def split_segment(text: str, language: str) -> list[TextPart]:

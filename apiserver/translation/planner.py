@@ -19,10 +19,11 @@ from apiserver.formats.document import (
 )
 from apiserver.protection import placeholder_encoding, placeholders
 from apiserver.protection.placeholders import Protection
-from apiserver.segmentation.segmenter import Budget, segment
+from apiserver.segmentation.segmenter import Budget, TextPart, segment, whole_segment
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.protocol.messages import TextFormat
+from shared.protocol.options import SentenceSplitting, XmlOptions
 
 
 @dataclass(slots=True)
@@ -66,19 +67,23 @@ class NestedPlan:
 class Plan:
     """A text's steps in order; written untranslated, they are the text.
 
-    ``segment_indices`` are the indices of the steps for the engine. ``nested`` plans are translated first.
+    ``segment_indices`` are the indices of the steps for the engine. ``nested`` plans are translated first. ``is_cut``:
+    a block had to be cut against the client's wish.
     """
 
     pair: LanguagePair
     steps: tuple[Step, ...]
     segment_indices: tuple[int, ...]
     nested: tuple[NestedPlan, ...] = ()
+    is_cut: bool = False
 
     @classmethod
-    def of(cls, pair: LanguagePair, steps: Sequence[Step], nested: Sequence[NestedPlan] = ()) -> Plan:
+    def of(
+        cls, pair: LanguagePair, steps: Sequence[Step], nested: Sequence[NestedPlan] = (), *, is_cut: bool = False
+    ) -> Plan:
         """Return the plan of these steps."""
         indices = (index for index, step in enumerate(steps) if isinstance(step, TextStep) and step.translatable)
-        return cls(pair, tuple(steps), tuple(indices), tuple(nested))
+        return cls(pair, tuple(steps), tuple(indices), tuple(nested), is_cut)
 
     @property
     def segment_count(self) -> int:
@@ -105,15 +110,17 @@ class Plan:
             step if isinstance(step, str) else replace(step, block=blocks.get(id(step.block), step.block))
             for step in self.steps
         )
-        return Plan(self.pair, tuple(steps), self.segment_indices)
+        return Plan(self.pair, tuple(steps), self.segment_indices, is_cut=self.is_cut)
 
 
 @dataclass(slots=True)
 class TranslateOptions:
-    """The format of a request's texts, and the words protected in them."""
+    """How a request's texts are read and cut, and the words protected in them."""
 
     format: TextFormat
     protection: Protection
+    splitting: SentenceSplitting | None = None
+    xml: XmlOptions | None = None
 
 
 def untranslated_text(plan: Plan) -> str:
@@ -125,35 +132,44 @@ def untranslated_text(plan: Plan) -> str:
 
 
 def plan_text(text: str, pair: LanguagePair, options: TranslateOptions, budget: Budget) -> Plan:
-    """Plan a text; about a second for 200,000 characters."""
-    return _plan_parts(parser.parse(text, options.format).parts, pair, options.protection, budget)
+    """Plan a text; about a second for 200,000 characters.
+
+    Raises:
+        XmlSyntaxError: the XML is not well-formed.
+    """
+    document = parser.parse(text, options.format, options.splitting, options.xml)
+    return _plan_parts(document.parts, pair, options, budget)
 
 
-def _plan_parts(parts: Sequence[Part], pair: LanguagePair, protection: Protection, budget: Budget) -> Plan:
+def _plan_parts(parts: Sequence[Part], pair: LanguagePair, options: TranslateOptions, budget: Budget) -> Plan:
     steps: list[Step] = []
     nested: list[NestedPlan] = []
+    is_cut, wants_whole = False, options.splitting is SentenceSplitting.NONE
     for part in parts:
         if isinstance(part, str):
             steps.append(part)
             continue
-        block = placeholders.protect(part, protection)
+        block = placeholders.protect(part, options.protection)
         nested_in_block = [
-            NestedPlan(block, index, _plan_parts(placeholder.inner_parts, pair, protection, budget))
+            NestedPlan(block, index, _plan_parts(placeholder.inner_parts, pair, options, budget))
             for index, placeholder in enumerate(block.placeholders)
             if placeholder.inner_parts
         ]
-        block_steps = _plan_block(block, pair, budget)
+        whole = whole_segment(block.text, budget) if wants_whole else None
+        is_cut = is_cut or (wants_whole and whole is None)
+        block_steps = _plan_block(block, whole or segment(block.text, pair.source, budget))
         if nested_in_block or any(isinstance(step, TextStep) and step.translatable for step in block_steps):
             steps += block_steps
             nested += nested_in_block
         else:
             steps.append(block.source)  # unchanged, even its escapes
-    return Plan.of(pair, steps, nested)
+    is_cut = is_cut or any(each.plan.is_cut for each in nested)
+    return Plan.of(pair, steps, nested, is_cut=is_cut)
 
 
-def _plan_block(block: Block, pair: LanguagePair, budget: Budget) -> list[Step]:
+def _plan_block(block: Block, parts: Sequence[TextPart]) -> list[Step]:
     steps: list[Step] = []
-    for part in segment(block.text, pair.source, budget):
+    for part in parts:
         if isinstance(part, str):
             steps.append(GapStep(part, block))
             continue

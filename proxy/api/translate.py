@@ -63,6 +63,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         authentication = await auth.authenticate(request, deadline)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, settings.limits)
+        if sink is not None:
+            translate_request.refuse_stream()
         caller, request_id = authentication.caller, request.scope["state"]["request_id"]
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)
         cost = RequestCost.of(translate_request, priority)
@@ -72,7 +74,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         charge = None
         try:
             if authentication.key is not None:
-                charge = await meter.charge(authentication.key, cost.chars)
+                charge = await meter.charge(authentication.key, cost.charged_chars)
                 add_response_headers(request, charge.headers)
             call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
             work = pipeline.service.translate(call)

@@ -16,7 +16,7 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route, RoutePlanner, known_pairs
 from proxy.routing.visible_text import INLINE_CHARS, MAX_SEEN_CHARS
 from proxy.translation.language_groups import LanguageGrouper
-from proxy.translation.pivot import translate_through_pivot
+from proxy.translation.pivot import calls_of_legs, translate_through_pivot
 from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
@@ -56,7 +56,7 @@ class Dispatcher:
             return answer
         route = call.route or self._find_route(pair, call, snapshot)
         self._metrics.count_texts(route.pair, call.cost.texts, call.cost.chars)
-        with self._admission.admit([(call, leg) for leg in route.legs], snapshot):
+        with self._admission.admit(calls_of_legs(call, route), snapshot):
             return await self._send(pair, route, call)
 
     def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route:
@@ -116,7 +116,7 @@ class Dispatcher:
         }
         for lang, route in routes.items():
             self._metrics.count_texts(route.pair, calls[lang].cost.texts, calls[lang].cost.chars)
-        legs = [(calls[lang], leg) for lang, route in routes.items() for leg in route.legs]
+        legs = [leg for lang, route in routes.items() for leg in calls_of_legs(calls[lang], route)]
         with self._admission.admit(legs, snapshot):
             _pass_on(groups.results, sink)
             translations = await self._translate_groups(pairs, routes, calls)

@@ -11,6 +11,14 @@ from proxy.translation.results import merge_legs, read_results
 from shared.languages import LanguagePair
 
 
+def calls_of_legs(call: TranslationCall, route: Route) -> list[tuple[TranslationCall, LanguagePair]]:
+    """Return the call of each leg, for admission; only the last leg has alternatives."""
+    if not call.request.alternatives or len(route.legs) == 1:
+        return [(call, leg) for leg in route.legs]
+    first = call.for_part(call.request.model_copy(update={"alternatives": 0}), None)
+    return [*((first, leg) for leg in route.legs[:-1]), (call, route.legs[-1])]
+
+
 async def translate_through_pivot(
     pair: LanguagePair, route: Route, call: TranslationCall, forwarder: Forwarder
 ) -> bytes:
@@ -23,14 +31,17 @@ async def translate_through_pivot(
     pivot = route.legs[0].target
     # The first leg keeps the source of each term unchanged, so that the last leg finds it and translates it.
     source_terms = {phrase: phrase for phrase in request.terms}
-    first_request = request.model_copy(update={"target_lang": pivot, "terms": source_terms})
-    first_leg = Leg(LanguagePair(pair.source, pivot), call, first_request, call.cost)
+    update = {"target_lang": pivot, "terms": source_terms, "alternatives": 0}
+    first_request = request.model_copy(update=update)
+    cost = RequestCost.of(first_request, call.priority) if request.alternatives else call.cost
+    first_leg = Leg(LanguagePair(pair.source, pivot), call, first_request, cost)
     first_results = read_results(first_request, await forwarder.send(first_leg))
     indices = [index for index, result in enumerate(first_results) if result.translation is not None]
     results = dict(enumerate(merge_legs(result, result, route) for result in first_results))
     if indices:
         texts = [first_results[index].translation for index in indices]
-        update = {"source_lang": pivot, "text": texts[0] if isinstance(request.text, str) else texts}
+        # The context is in the source language.
+        update = {"source_lang": pivot, "text": texts[0] if isinstance(request.text, str) else texts, "context": ""}
         last_request = request.model_copy(update=update)
         cost = RequestCost.of(last_request, call.priority)
         sink = call.sink and call.sink.renumbered(indices)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, NamedTuple, cast
 
 from pydantic import (
     AfterValidator,
@@ -33,6 +33,7 @@ from shared.protocol.options import (
     SentenceSplitting,
     XmlOptions,
 )
+from shared.protocol.priority import cost_of, is_long
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 AUTO: Final = "auto"
@@ -73,6 +74,19 @@ def _checked_phrase(value: str) -> str:
     if error := _phrase_error(value):
         raise ValueError(error)
     return value
+
+
+class RequestSize(NamedTuple):
+    """Size of a request: ``units`` of cost for admission, ``charged_chars`` for the quotas of keys.
+
+    ``is_long``: one of its texts is long.
+    """
+
+    chars: int
+    texts: int
+    units: float
+    charged_chars: int
+    is_long: bool
 
 
 def _kind_of_text(value: object) -> str:
@@ -177,9 +191,12 @@ class TranslateRequest(BaseModel):
         return sum(map(len, self.texts))
 
     @property
-    def outputs(self) -> int:
-        """Translations of each text, which its cost is multiplied by."""
-        return 1 + self.alternatives
+    def size(self) -> RequestSize:
+        """The size, from which both servers compute the same cost."""
+        lengths = [len(text) for text in self.texts]
+        chars, texts, outputs = sum(lengths), len(lengths), 1 + self.alternatives
+        units = cost_of(chars + len(self.context), texts, outputs)
+        return RequestSize(chars, texts, units, chars * outputs, is_long=is_long(max(lengths)))
 
     @property
     def splitting(self) -> SentenceSplitting:

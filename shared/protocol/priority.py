@@ -46,9 +46,9 @@ for _rank, _priority in enumerate(Priority):
     _priority.rank = _rank
 
 
-def cost_of(chars: int, texts: int = 1) -> float:
-    """Return the cost of texts, in units."""
-    return max(float(texts), chars / CHARS_PER_UNIT)
+def cost_of(chars: int, texts: int = 1, outputs: int = 1) -> float:
+    """Return the cost of texts, in units; each has so many outputs."""
+    return outputs * max(float(texts), chars / CHARS_PER_UNIT)
 
 
 class Lane(IntEnum):

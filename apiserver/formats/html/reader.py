@@ -17,11 +17,14 @@ from apiserver.formats.tag_nesting import BlockBuilder
 _NO_BREAK_SPACES: Final = ("&nbsp;", "&#160;", "&#xa0;")
 
 
-def html_document(text: str) -> Document:
-    """Parse a document or a fragment."""
+def html_document(text: str, *, keep_space: bool = False) -> Document:
+    """Parse a document or a fragment.
+
+    ``keep_space``: line breaks stay outside of ``pre`` too.
+    """
     document = DocumentBuilder(text, 0, len(text))
     builder = BlockBuilder(text, document, _finish_block)
-    reader = HtmlReader(text, document)
+    reader = HtmlReader(text, document, keep_space=keep_space)
     for token in html_tokens(text, 0, len(text)):
         reader.read(token, builder)
     reader.end_block(builder)
@@ -46,9 +49,10 @@ def _escaped(words: str, *, no_break_space: str) -> str:
 class HtmlReader:
     """Reads tokens into runs, and keeps the open elements."""
 
-    def __init__(self, text: str, document: DocumentBuilder) -> None:
+    def __init__(self, text: str, document: DocumentBuilder, *, keep_space: bool = False) -> None:
         self._text = text
         self._document = document
+        self._keep_space = keep_space
         self.elements = OpenElements()
 
     def read(self, token: HtmlToken, builder: BlockBuilder) -> None:
@@ -65,7 +69,7 @@ class HtmlReader:
 
     def end_block(self, builder: BlockBuilder) -> None:
         """End the block behind the last token."""
-        builder.end_block(keep_space=self.elements.current.keeps_whitespace)
+        builder.end_block(keep_space=self._keep_space or self.elements.current.keeps_whitespace)
 
     def _words(self, token: HtmlToken) -> TextRun:
         kept_as = self.elements.current.kept_as
@@ -83,7 +87,7 @@ class HtmlReader:
         element = self.elements.start(token.tag, dict(token.attributes), is_closed=is_closed)
         blocks = attribute_blocks(self._text, token) if element.kept_as is None else ()
         if _is_block_border(token.tag, outer, element):
-            builder.end_block(keep_space=outer.keeps_whitespace)
+            builder.end_block(keep_space=self._keep_space or outer.keeps_whitespace)
             for block in blocks:
                 self._document.place(block)
             return
@@ -94,7 +98,7 @@ class HtmlReader:
         inner = self.elements.current
         ended = self.elements.end(token.tag)
         if _is_block_border(token.tag, ended, self.elements.current):
-            builder.end_block(keep_space=inner.keeps_whitespace)
+            builder.end_block(keep_space=self._keep_space or inner.keeps_whitespace)
         else:
             builder.add(TextRun(token.start, token.end, ended.kept_as or PlaceholderKind.CLOSE, name=token.tag))
 
