@@ -43,15 +43,20 @@ COLD: Final[dict[str, float | int | None]] = {
 }
 
 
-# Of the alternatives, in this order (measured in docs/decisions/0022-request-options.md).
+# Of the alternatives, in this order, among the likeliest tokens (measured in docs/decisions/0022-request-options.md).
 ALTERNATIVE_TEMPERATURES: Final = (0.6, 0.8, 1.0)
+ALTERNATIVE_TOKENS: Final = 3
 
 
 def alternative_sampling(first: Sampling, number: int) -> Sampling:
     """Return the sampling of the alternative with this number, from 0."""
-    temperature = max(first.temperature, ALTERNATIVE_TEMPERATURES[number])
-    # The same request gets the same answer.
-    return first.model_copy(update={"temperature": temperature, "seed": number + 1})
+    update = {
+        "temperature": max(first.temperature, ALTERNATIVE_TEMPERATURES[number]),
+        "top_p": 1.0,
+        "top_k": ALTERNATIVE_TOKENS,
+        "seed": number + 1,  # the same request gets the same answer
+    }
+    return first.model_copy(update=update)
 
 
 def retry_sampling(first: Sampling) -> Sampling:

@@ -59,12 +59,14 @@ class SegmentResult:
     """A segment's translation with its placeholders; no text if none is usable.
 
     ``issues`` remain, or say why there is no text. ``issue_codes`` are from every attempt. ``stage`` gave the text.
+    ``alternatives`` are further outputs without issues.
     """
 
     text: str | None
     issues: tuple[OutputIssue, ...] = ()
     issue_codes: tuple[str, ...] = ()
     stage: Stage = "first"
+    alternatives: tuple[str, ...] = ()
 
     @property
     def weight(self) -> int:
@@ -148,6 +150,26 @@ async def translate_segment(
     if pieces is not None and attempts.add(pieces):
         return attempts.result("pieces")
     return attempts.best()
+
+
+async def request_alternative(
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, sampling: Sampling
+) -> SegmentResult:
+    """Request one further output; it has no text if it has issues.
+
+    Raises:
+        EngineGoneError: the engine died.
+    """
+    emojis: tuple[emoji.EmojiPosition, ...] = ()
+    if has_placeholders(text):
+        text, emojis = emoji.remove_emoji(text, placeholders)
+    encodings = _encodings(text, placeholders, context.family)
+    if not encodings or not needs_translation(text):
+        return SegmentResult(None)
+    result = await _request(encodings[0], placeholders, context, sampling)
+    if result.text is None or result.issues:
+        return SegmentResult(None, result.issues, result.issue_codes)
+    return replace(result, text=emoji.restore_emoji(result.text, emojis)) if emojis else result
 
 
 def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFamily) -> list[EncodedText]:

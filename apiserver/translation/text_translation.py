@@ -18,11 +18,12 @@ from apiserver.prompts.sampling import Sampling
 from apiserver.scheduling.admission import ModelAdmission
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
+from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
-from shared.protocol.messages import Translation
+from shared.protocol.messages import Notice, Translation
 from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
 
@@ -80,6 +81,10 @@ class SegmentPool:
             self._on_result(index, result)
 
 
+TEXT_CUT: Final = Notice(
+    code="text-cut",
+    message="The text is too long for the model in one piece: it was cut at lines and sentences.",
+)
 # Tokens of the context that must stay free for the answer, in addition to the source's length.
 ANSWER_MARGIN: Final = 16
 
@@ -119,6 +124,7 @@ class TextTranslation:
         self._lane = None if work.canary else Lane.of(work.priority, is_long=self._is_long)
         self._encoder = model.encoders[plan.pair]
         self._requests = 0
+        self._alternatives: list[str] | None = None
         self._pool: SegmentPool | None = None
         self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output)
 
@@ -142,8 +148,13 @@ class TextTranslation:
             )
         assembler = await self._translate_plan(plan, None if self._work.sink is None else self._send)
         warnings = [notice for each in (*nested, assembler) for notice in each.warnings()]
+        if plan.segment_count:
+            warnings += self._work.notices
+        if plan.is_cut:
+            warnings.append(TEXT_CUT)
         return Translation(
             translation=assembler.text,
+            alternatives=self._alternatives,
             source_lang=pair.source,
             target_lang=pair.target,
             model=self._model.entry.name,
@@ -165,14 +176,17 @@ class TextTranslation:
         try:
             if lane is not None and self._pool is not None:
                 self._pool.grow()
-            prompt = self._encoder.ids(text, terms, self._work.counted)
+            work = self._work
+            prompt = self._encoder.ids(text, terms, work.counted, work.context)
             free_tokens = engine.max_model_len - len(prompt)
             if free_tokens < ANSWER_MARGIN:
                 return GenerationResult("", "length")
-            source_tokens = max(0, len(prompt) - self._encoder.bare_length)
+            has_context = not terms or self._encoder.takes_context_with_terms
+            context_tokens = work.context_tokens if has_context else 0
+            source_tokens = max(0, len(prompt) - self._encoder.bare_length - context_tokens)
             max_tokens = min(max_output_tokens(source_tokens), free_tokens)
             priority = CANARY_PRIORITY if lane is None else lane
-            request_id = f"{self._work.request_id}-{self._index}-{self._requests}"
+            request_id = f"{work.request_id}-{self._index}-{self._requests}"
             self._requests += 1
             return await engine.generate(GenerationRequest(prompt, sampling, max_tokens, priority), request_id)
         finally:
@@ -183,22 +197,36 @@ class TextTranslation:
         self, plan: Plan, on_delta: Callable[[str], None] | None = None, *, is_nested: bool = False
     ) -> Assembler:
         assembler = Assembler(plan, on_delta)
+        results: dict[int, SegmentResult] | None = {} if self._work.request.alternatives else None
+
+        def add_and_keep(index: int, result: SegmentResult) -> None:
+            assembler.add(index, result)
+            if results is not None:
+                results[index] = result
+
+        add = assembler.add if results is None else add_and_keep
         segments = len(plan.segment_indices)
         if (only := plan.only_segment) is not None:  # most texts, which need no tasks
-            assembler.add(plan.segment_indices[0], await self._translate_step(only))
+            add(plan.segment_indices[0], await self._translate_step(only))
         elif segments:
             # A long text has up to two workers per slot, so that one waits when a slot is released and the text keeps
             # its turn. While it waits for its first slot, one is enough (docs/decisions/0011-translation-core.md).
             most = min(segments, 2 * self._model.slots.long_width) if self._is_long else segments
-            pool = SegmentPool(plan, self._translate_step, assembler.add, most)
+            pool = SegmentPool(plan, self._translate_step, add, most)
             self._pool = pool if self._is_long and not is_nested else None
             await pool.run(1 if self._pool is not None else most)
         assembler.close()
+        if results is not None:
+            self._alternatives = assemble_alternatives(plan, results, assembler.text, self._work.request.alternatives)
         return assembler
 
     async def _translate_step(self, step: TextStep) -> SegmentResult:
         """Translate one segment, count its outcome, and free its capacity."""
-        result = await translate_segment(step.text, step.block.placeholders, self._context)
+        count, placeholders = self._work.request.alternatives, step.block.placeholders
+        if count:
+            result = await translate_with_alternatives(step.text, placeholders, self._context, count)
+        else:
+            result = await translate_segment(step.text, placeholders, self._context)
         if not self._work.is_shadow:
             self._count(result)
         self._model.admission.finish(self._work, self._work.units_per_segment)

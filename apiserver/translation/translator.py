@@ -10,21 +10,24 @@ from itertools import count
 from typing import Final
 
 from apiserver.engine.interface import Engine
+from apiserver.formats.xml.tokens import XmlSyntaxError
 from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TranslateOptions, plan_text
 from apiserver.translation.text_translation import ANSWER_MARGIN, RunningModel, TextTranslation
-from shared.languages import LanguagePair
-from shared.protocol.errors import TooLargeError
-from shared.protocol.messages import Translation
+from shared.protocol.errors import InvalidRequestError, TooLargeError
+from shared.protocol.messages import Notice, Translation
 from shared.runtime.tasks import gather_results
 
 # A smaller segment holds no sentence: terms and prompt leave too little of the context.
 MIN_SEGMENT_TOKENS: Final = 16
 # About 2 ms of planning. Longer texts are planned in a thread, so that the event loop does not wait.
 INLINE_CHARS: Final = 2000
+# A context takes at most one part in this many of the model's space: the text and its translation need the rest.
+CONTEXT_SHARE: Final = 2
+CONTEXT_UNUSED: Final = "context-unused"
 
 
 class Translator:
@@ -64,22 +67,43 @@ class Translator:
 
         Raises:
             TooLargeError: the request's terms leave no space for a text in the model's context.
+            InvalidRequestError: a text is not well-formed XML.
         """
         request = work.request
-        options = TranslateOptions(request.format, Protection.of(request.do_not_translate, request.terms))
+        protection = Protection.of(request.do_not_translate, request.terms)
+        options = TranslateOptions(request.format, protection, request.splitting, request.xml)
         counted: dict[str, Sequence[int]] = {}
-        budget = self._budget(work.pair, options.protection.terms, counted)
+        work.context, work.context_tokens, work.notices = "", 0, ()
+        if request.context:
+            self._add_context(work)
+        budget = self._budget(work, options.protection.terms, counted)
         if work.chars <= INLINE_CHARS:
             work.counted = counted
-            return [plan_text(text, work.pair, options, budget) for text in work.texts]
+            return [_planned(index, work, options, budget) for index in range(len(work.texts))]
         run = asyncio.get_running_loop().run_in_executor
-        return [await run(self._planning, plan_text, text, work.pair, options, budget) for text in work.texts]
+        return [await run(self._planning, _planned, index, work, options, budget) for index in range(len(work.texts))]
 
-    def _budget(self, pair: LanguagePair, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
+    def _add_context(self, work: WorkItem) -> None:
+        """Give the prompts the client's context, or report why not."""
+        encoder, context = self._model.encoders[work.pair], work.request.context
+        why = f"the prompts of model {self._model.entry.name} have no place for it."
+        if encoder.takes_context:
+            tokens = len(encoder.ids("", {}, context=context)) - encoder.bare_length
+            if tokens <= self._model.engine.max_model_len // CONTEXT_SHARE:
+                work.context, work.context_tokens = context, tokens
+                if encoder.takes_context_with_terms or not work.request.terms:
+                    return
+                why = "for sentences with terms the model's prompt has no place for both."
+            else:
+                why = f"it has {tokens} tokens, and the model has space for {self._model.engine.max_model_len}."
+        work.notices = (Notice(code=CONTEXT_UNUSED, message=f"The context was not used: {why}"),)
+
+    def _budget(self, work: WorkItem, terms: Mapping[str, str], counted: dict[str, Sequence[int]]) -> Budget:
         """Return the most tokens of one engine request."""
         model, limits = self._model, self._model.entry.segment
-        encoder, in_prompt = model.encoders[pair], terms and model.family.terms is not None
+        encoder, in_prompt = model.encoders[work.pair], terms and model.family.terms is not None
         prompt_tokens = len(encoder.ids("", terms)) if in_prompt else encoder.bare_length
+        prompt_tokens += work.context_tokens
         max_tokens = (model.engine.max_model_len - prompt_tokens - ANSWER_MARGIN) // 2
         if max_tokens < MIN_SEGMENT_TOKENS:
             raise TooLargeError("terms", size=len(terms), limit=len(terms) // 2, unit="entries (with this model)")
@@ -88,3 +112,11 @@ class Translator:
             max_sentences=limits.sentences,
             count=partial(encoder.count, counted=counted),
         )
+
+
+def _planned(index: int, work: WorkItem, options: TranslateOptions, budget: Budget) -> Plan:
+    try:
+        return plan_text(work.texts[index], work.pair, options, budget)
+    except XmlSyntaxError as error:
+        field = "text" if isinstance(work.request.text, str) else f"text[{index}]"
+        raise InvalidRequestError([(field, str(error))]) from None

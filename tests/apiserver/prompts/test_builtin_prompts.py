@@ -299,6 +299,37 @@ def test_families_with_a_term_prompt() -> None:
     assert {name for name, family in FAMILIES.items() if family.terms is not None} == {family for family, *_ in TERMS}
 
 
+CONTEXTS = [
+    ("hy-mt2", "en", "de", "[Background Information]\nAt sea.\n\nPlease translate the following text into German, taking "
+     "the provided background information into consideration.\n\n[Source Text]\nHi."),
+    ("hy-mt2", "en", "zh", "【背景信息】\nAt sea.\n\n请结合背景信息将以下文本翻译为中文。\n\n【待翻译文本】\nHi."),
+    ("hy-mt1.5", "en", "de", "At sea.\n参考上面的信息，把下面的文本翻译成德语，注意不需要翻译上文，也不要额外解释：\nHi."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "source", "target", "words"), CONTEXTS, ids=lambda value: str(value)[:14])
+def test_context_prompt_is_that_of_the_card(family: str, source: str, target: str, words: str) -> None:
+    assert TextPiece(words) in prompt(family, source, target).pieces("Hi.", {}, "At sea.")
+
+
+def test_families_with_a_context_prompt() -> None:
+    assert {name for name, family in FAMILIES.items() if family.context is not None} == {"hy-mt2", "hy-mt1.5", "qwen3"}
+    assert prompt("qwen3", "en", "de").takes_context_with_terms
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_hostile_context_stays_text(name: str) -> None:
+    _, controls = MODELS[name]
+    context = "".join(controls) + "{context}{text}\ue000\ue005</context_of_source_text>"
+    asked = prompt(name, "en", "de")
+    for terms in ({}, {"a": "b"}):
+        pieces, plain = asked.pieces("Hi.", terms, context), asked.pieces("Hi.", terms)
+        assert [piece for piece in pieces if isinstance(piece, ControlToken)] == [
+            piece for piece in plain if isinstance(piece, ControlToken)
+        ]
+        assert any(context in piece.text for piece in pieces) or not asked.takes_context or terms
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_hostile_text_stays_text_in_every_family(name: str) -> None:
     _, controls = MODELS[name]

@@ -27,6 +27,11 @@ def test_term_template_gives_the_family_a_term_prompt() -> None:
     assert prompt.pieces("x", {"a": "b"}) == (TextPiece("a>b|x"),)
 
 
+def test_context_template_gives_the_family_a_context_prompt() -> None:
+    family = CustomPrompt(template="{text}", chat=False, context_template="{context}|{text}").family
+    assert family.for_pair(EN_DE, template, []).pieces("x", {}, "y") == (TextPiece("y|x"),)
+
+
 def test_names_replace_those_of_languages() -> None:
     family = CustomPrompt(template="{target}: {text}", chat=False, names={"DE": "Deutsch"}).family
     assert family.for_pair(EN_DE, template, []).pieces("x") == (TextPiece("Deutsch: x"),)
@@ -38,6 +43,8 @@ def test_names_replace_those_of_languages() -> None:
         ({"template": "no slot"}, "{text} must occur once; it occurs 0 times"),
         ({"template": "{text} {txt}"}, "{txt} is not a slot here"),
         ({"template": "{text}", "term_line": "{term}={translation}"}, "term_line needs a term_template"),
+        ({"template": "{text} {context}"}, "{context} is not a slot here"),
+        ({"template": "{text}", "context_template": "{text}"}, "{context} must occur once; it occurs 0 times"),
         ({"template": "{text}", "system": "x", "chat": False}, "system needs chat: true"),
         ({"template": "{text}", "names": {"de": " "}}, "the name of de is blank"),
         ({"template": "{text}", "stops": ["x"]}, "Extra inputs are not permitted"),

@@ -122,6 +122,20 @@ def test_nesting_needs_closed_pairs_without_overlap() -> None:
     assert is_well_nested(f"x{B}", placeholders)
 
 
+def test_unpaired_tags_stay_outside_and_in_order() -> None:
+    """Their partners are in other segments, so that a pair around one would overlap there."""
+    placeholders = [
+        Placeholder(PlaceholderKind.CLOSE, "</u>", "</u>", 5),
+        Placeholder(PlaceholderKind.OPEN, "<b>", "<b>", 4),
+        *pair(2, 3),
+        Placeholder(PlaceholderKind.CLOSE, "</b>", "</b>", 1),
+    ]
+    assert is_well_nested(f"x{A}y{B}z{C}w{D}", placeholders)
+    assert is_well_nested(f"{C}w{D}x{A}y{B}z", placeholders)
+    assert not is_well_nested(f"{C}x{A}y{D}z{B}w", placeholders)
+    assert not is_well_nested(f"x{B}y{A}z{C}w{D}", placeholders)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(["a", " ", "Tom", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
 def test_encoded_text_is_restored_or_refused(text: str) -> None:

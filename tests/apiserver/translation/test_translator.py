@@ -6,7 +6,9 @@ import asyncio
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.formats.xml.tokens import XmlSyntaxError, XmlToken, xml_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
@@ -24,7 +27,7 @@ from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
 from apiserver.translation.text_translation import RunningModel
 from apiserver.translation.translator import INLINE_CHARS, Translator
-from shared.protocol.errors import TooLargeError
+from shared.protocol.errors import InvalidRequestError, TooLargeError
 from shared.protocol.messages import TextFormat, Translation
 from shared.protocol.priority import Lane
 from tests.apiserver.work_items import work_of
@@ -310,3 +313,98 @@ async def test_guard_outcomes_are_counted() -> None:
     metrics = translator._model.metrics  # pyright: ignore[reportPrivateUsage]
     assert metrics.guards.labels("en-de", "output-too-long", "mended").value == 1
     assert metrics.segments.labels("en-de", "second").value == 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    parts=st.lists(
+        st.sampled_from(
+            [
+                "<b>",
+                "</b>",
+                "<i>",
+                "</i>",
+                "One house is. ",
+                "Two are here",
+                "&amp;",
+                '<x id="1"></x>',
+                "<br/>",
+                ". ",
+                "\n",
+            ]
+        ),
+        max_size=12,
+    ),
+    seed=st.integers(0, 1 << 30),
+    splitting=st.sampled_from([None, "sentences", "none"]),
+)
+async def test_any_output_keeps_xml_well_formed(parts: list[str], seed: int, splitting: str | None) -> None:
+    text = "".join(parts)
+    translator, _ = translator_of(random_outputs(seed, ["Haus <&> Tom", "Tom & Boston"]), prompt="hy-mt2")
+    tags = Counter(token.name + token.kind.name for token in tokens_of(text))
+    try:
+        answer = await translate(translator, text, format="xml", split_sentences=splitting, xml={"ignore_tags": ["x"]})
+    except InvalidRequestError as error:
+        assert not tags or "not well-formed" in error.detail
+        return
+    if answer.translation is not None:
+        assert Counter(token.name + token.kind.name for token in tokens_of(answer.translation)) == tags
+        assert answer.translation.count('<x id="1"></x>') == text.count('<x id="1"></x>')
+
+
+def tokens_of(text: str) -> list[XmlToken]:
+    """Return the tags; none if the text is not well-formed."""
+    with suppress(XmlSyntaxError):
+        return [token for token in xml_tokens(text) if token.name]
+    return []
+
+
+@pytest.mark.parametrize(("text", "field"), [("a & b", "text"), (["a", "<b>"], "text[1]")])
+async def test_malformed_xml_is_refused_with_its_place(text: str | list[str], field: str) -> None:
+    translator, engine = translator_of(german_words)
+    with pytest.raises(InvalidRequestError) as caught:
+        await translator.translate(work_of(text, format="xml"))
+    (error,) = caught.value.facts["errors"]
+    assert error["field"] == field
+    assert "line 1, column" in error["message"]
+    assert engine.asked == []
+
+
+async def test_text_cut_against_the_wish_has_a_warning() -> None:
+    translator, _ = translator_of(german_words)
+    whole = await translate(translator, "One is here.\nTwo is there.", split_sentences="none")
+    assert whole.warnings == []
+    assert "\n" not in (whole.translation or "\n")
+    long = await translate(translator, sentences(9), split_sentences="none")
+    assert [notice.code for notice in long.warnings] == ["text-cut"]
+
+
+async def test_context_reaches_the_prompt_of_every_segment() -> None:
+    translator, engine = translator_of(german_words, prompt="hy-mt2")
+    answer = await translate(translator, "One is here.\nTwo is there.", context="At the bank.")
+    assert answer.warnings == []
+    assert [asked.text.count("At the bank.") for asked in engine.asked] == [1, 1]
+    plain_engine = translator_of(german_words, prompt="hy-mt2")
+    await translate(plain_engine[0], "One is here.\nTwo is there.")
+    assert [each.max_tokens for each in engine.asked] == [each.max_tokens for each in plain_engine[1].asked]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "context", "terms", "why"),
+    [
+        ("demo-tags", "At the bank.", {}, "have no place for it"),
+        ("hy-mt2", "word " * 200, {}, "it has 1"),
+        ("hy-mt2", "At the bank.", {"house": "Heim"}, "for sentences with terms"),
+    ],
+)
+async def test_unused_context_has_a_warning(prompt: str, context: str, terms: dict[str, str], why: str) -> None:
+    translator, engine = translator_of(german_words, prompt=prompt)
+    answer = await translate(translator, "The house is here.", context=context, terms=terms)
+    assert [notice.code for notice in answer.warnings] == ["context-unused"]
+    assert why in answer.warnings[0].message
+    assert context not in engine.asked[0].text
+
+
+async def test_text_without_segments_needs_no_context() -> None:
+    translator, _ = translator_of(german_words)
+    assert (await translate(translator, "42", context="At the bank.")).warnings == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from proxy.cache.coalescing import request_fingerprint
 from proxy.cache.fingerprints import text_fingerprints
 from shared.protocol.messages import TextFormat, TranslateRequest
+from shared.protocol.options import SentenceSplitting, XmlOptions
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 
@@ -26,6 +27,10 @@ requests = st.builds(
     do_not_translate=st.lists(st.sampled_from(["a", "b", "ab"]), max_size=2),
     terms=st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["a", "b"]), max_size=2),
     pivot=st.booleans(),
+    alternatives=st.integers(0, 2),
+    split_sentences=st.sampled_from([None, *SentenceSplitting]),
+    context=words,
+    xml=st.none() | st.builds(XmlOptions, ignore_tags=st.lists(st.sampled_from("ab"), max_size=1)),
 )
 
 
@@ -59,6 +64,10 @@ def test_fingerprint_covers_every_field(data: st.DataObject) -> None:
         "do_not_translate": ["Pairway"],
         "terms": {"a": "b"},
         "pivot": False,
+        "alternatives": 1,
+        "split_sentences": SentenceSplitting.NONE,
+        "context": "At the bank.",
+        "xml": XmlOptions(ignore_tags=["x"]),
     }
     assert set(others) == set(TranslateRequest.model_fields)
     name = data.draw(st.sampled_from(sorted(others)))

@@ -1,0 +1,74 @@
+"""Alternatives: further translations of a segment and of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from apiserver.formats.document import Placeholder
+from apiserver.prompts.sampling import alternative_sampling
+from apiserver.translation.assembler import Assembler
+from apiserver.translation.planner import Plan
+from apiserver.translation.segment_translator import (
+    SegmentContext,
+    SegmentResult,
+    request_alternative,
+    translate_segment,
+)
+from shared.runtime.tasks import gather_results
+
+
+async def translate_with_alternatives(
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, count: int
+) -> SegmentResult:
+    """Translate one segment, with up to ``count`` different outputs without issues, best first.
+
+    They cost exactly ``count`` engine requests, at the same time as the first.
+
+    Raises:
+        EngineGoneError: the engine died.
+    """
+    samplings = [alternative_sampling(context.sampling, number) for number in range(count)]
+    result, *others = await gather_results(
+        (
+            translate_segment(text, placeholders, context),
+            *(request_alternative(text, placeholders, context, sampling) for sampling in samplings),
+        )
+    )
+    if result.text is None:
+        return result
+    return replace(result, alternatives=tuple(distinct(result.text, (other.text for other in others))))
+
+
+def assemble_alternatives(
+    plan: Plan, results: Mapping[int, SegmentResult], translation: str | None, count: int
+) -> list[str]:
+    """Return up to ``count`` different translations of a text.
+
+    The first has each segment's first alternative, or the segment's translation if it has none; and so on.
+    """
+    if translation is None:
+        return []
+    texts: list[str | None] = []
+    for number in range(count):
+        assembler = Assembler(plan, None)
+        for index, result in results.items():
+            has_one = number < len(result.alternatives)
+            assembler.add(index, SegmentResult(result.alternatives[number]) if has_one else result)
+        assembler.close()
+        texts.append(assembler.text)
+    return distinct(translation, texts)
+
+
+def distinct(first: str, others: Iterable[str | None]) -> list[str]:
+    """Return the others that differ from the first and before in more than case and white space."""
+    seen, different = {_key(first)}, list[str]()
+    for text in others:
+        if text is not None and (key := _key(text)) not in seen:
+            seen.add(key)
+            different.append(text)
+    return different
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split()).casefold()
