@@ -43,7 +43,7 @@ COLD: Final[dict[str, float | int | None]] = {
 }
 
 
-# Of the alternatives, in this order, among the likeliest tokens (measured in docs/decisions/0022-request-options.md).
+# Of the alternatives, in this order, among the likeliest tokens (measured in docs/decisions/0027-request-options.md).
 ALTERNATIVE_TEMPERATURES: Final = (0.6, 0.8, 1.0)
 ALTERNATIVE_TOKENS: Final = 3
 

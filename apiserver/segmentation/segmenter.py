@@ -81,7 +81,7 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
-    """Return a text as one segment and its outer white space, if the budget allows.
+    """Return a text as one segment, if the budget allows.
 
     Line breaks inside become spaces; the number of sentences does not count.
     """

@@ -21,9 +21,9 @@ from shared.runtime.tasks import gather_results
 async def translate_with_alternatives(
     text: str, placeholders: Sequence[Placeholder], context: SegmentContext, count: int
 ) -> SegmentResult:
-    """Translate one segment, with up to ``count`` different outputs without issues, best first.
+    """Translate one segment, with up to ``count`` alternatives, best first.
 
-    They cost exactly ``count`` engine requests, at the same time as the first.
+    They differ and have no issues. They cost exactly ``count`` engine requests, at the same time as the first.
 
     Raises:
         EngineGoneError: the engine died.
@@ -61,7 +61,7 @@ def assemble_alternatives(
 
 
 def distinct(first: str, others: Iterable[str | None]) -> list[str]:
-    """Return the others that differ from the first and before in more than case and white space."""
+    """Return the others that differ in more than case and white space."""
     seen, different = {_key(first)}, list[str]()
     for text in others:
         if text is not None and (key := _key(text)) not in seen:

@@ -115,7 +115,7 @@ class Plan:
 
 @dataclass(slots=True)
 class TranslateOptions:
-    """How a request's texts are read and cut, and the words protected in them."""
+    """Format and cuts of a request's texts, and their protected words."""
 
     format: TextFormat
     protection: Protection

@@ -12,7 +12,7 @@ from shared.languages import LanguagePair
 
 
 def calls_of_legs(call: TranslationCall, route: Route) -> list[tuple[TranslationCall, LanguagePair]]:
-    """Return the call of each leg, for admission; only the last leg has alternatives."""
+    """Return the legs' calls, for admission; only the last has alternatives."""
     if not call.request.alternatives or len(route.legs) == 1:
         return [(call, leg) for leg in route.legs]
     first = call.for_part(call.request.model_copy(update={"alternatives": 0}), None)

@@ -77,9 +77,9 @@ def _checked_phrase(value: str) -> str:
 
 
 class RequestSize(NamedTuple):
-    """Size of a request: ``units`` of cost for admission, ``charged_chars`` for the quotas of keys.
+    """Size of a request, of which both servers compute the same cost.
 
-    ``is_long``: one of its texts is long.
+    ``units`` are for admission, ``charged_chars`` for the quotas of keys. ``is_long``: one of its texts is long.
     """
 
     chars: int
@@ -192,7 +192,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def size(self) -> RequestSize:
-        """The size, from which both servers compute the same cost."""
+        """The size."""
         lengths = [len(text) for text in self.texts]
         chars, texts, outputs = sum(lengths), len(lengths), 1 + self.alternatives
         units = cost_of(chars + len(self.context), texts, outputs)

@@ -43,7 +43,7 @@ _Tags = Annotated[list[Annotated[StrictStr, AfterValidator(_checked_tag)]], Fiel
 
 
 class XmlOptions(BaseModel):
-    """Which tags of an XML text split sentences, and which are ignored."""
+    """Tags of an XML text that split sentences, or are ignored."""
 
     model_config = ConfigDict(extra="forbid", title="xml")
 

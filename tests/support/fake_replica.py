@@ -244,8 +244,10 @@ class FakeReplica:
         source, target = asked["source_lang"], asked["target_lang"]
 
         def one(text: str) -> dict[str, Any]:
+            more = [f"{number}. {text}" for number in range(asked.get("alternatives", 0))]
             return {
                 "translation": f"[{source}>{target} by {self.name}] {text}",
+                **({"alternatives": more} if more else {}),
                 "source_lang": source,
                 "target_lang": target,
                 "model": f"model-{self.name}",

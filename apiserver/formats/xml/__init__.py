@@ -1,4 +1,4 @@
-"""XML as blocks of words; a text without a root element is XML too.
+"""XML as blocks of words, with or without a root element.
 
 - ``reader``: reads tokens into blocks.
 - ``tokens``: the tokens of a well-formed text.

@@ -1,4 +1,4 @@
-"""Outline: which elements separate sentences, and which are ignored.
+"""Outline: the elements that separate sentences, and the ignored ones.
 
 An element is structure if no text stands beside it or around it: then its tags separate sentences, as those named by
 the client do. Other tags belong to their sentence.
@@ -46,7 +46,7 @@ def token_roles(text: str, tokens: Sequence[XmlToken], options: XmlOptions) -> l
 
 
 def _elements(text: str, tokens: Sequence[XmlToken]) -> tuple[list[_Element], list[int]]:
-    """Return the elements, the whole text first, and each token's: a tag's own."""
+    """Return the elements, first the whole text, and each token's."""
     elements = [_Element(0, "")]
     owners: list[int] = []
     current = 0

@@ -18,7 +18,7 @@ _ILLEGAL: Final = dict.fromkeys([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), *
 
 
 def character(reference: str) -> str | None:
-    """Return a reference's character; None for an entity of the client's own, and for no character of XML."""
+    """Return a reference's character; None for others than XML's."""
     if reference == _NO_BREAK_SPACE:
         return "\u00a0"
     if not reference.startswith("&#"):

@@ -15,7 +15,7 @@ from shared.protocol.options import XML_NAME
 
 
 class XmlSyntaxError(ValueError):
-    """A text is not well-formed; the message names the place and quotes nothing."""
+    """The text is not well-formed; the message names the place."""
 
     def __init__(self, text: str, offset: int, problem: str) -> None:
         super().__init__(f"is not well-formed XML: {_place(text, offset)}: {problem}")

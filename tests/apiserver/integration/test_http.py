@@ -420,3 +420,22 @@ def test_no_json_causes_a_500(body: object) -> None:
         parse_translate_request(json.dumps(body).encode(), limits)
     except PairwayError as error:
         assert error.http_status in {400, 413, 422}  # noqa: PT017
+
+
+async def test_alternatives_are_answered_and_refused_in_streams(served: Served) -> None:
+    body = {**GOOD, "text": ["Hello there my friend.", "42"], "alternatives": 2}
+    results = (await served.client.post("/translate", json=body)).json()["results"]
+    assert all(isinstance(each["alternatives"], list) for each in results)
+    streamed = await served.client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+    assert problem(streamed, 422, "invalid-request")["errors"][0]["field"] == "alternatives"
+
+
+async def test_malformed_xml_is_named(served: Served) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "text": ["a", "<a>b"], "format": "xml"})
+    (error,) = problem(answer, 422, "invalid-request")["errors"]
+    assert (error["field"], "line 1, column 1" in error["message"]) == ("text[1]", True)
+
+
+async def test_unused_context_is_reported(served: Served) -> None:
+    answer = await served.client.post("/translate", json={**GOOD, "context": "At the bank."})
+    assert [each["code"] for each in answer.json()["warnings"]] == ["context-unused"]

@@ -300,8 +300,10 @@ def test_families_with_a_term_prompt() -> None:
 
 
 CONTEXTS = [
-    ("hy-mt2", "en", "de", "[Background Information]\nAt sea.\n\nPlease translate the following text into German, taking "
-     "the provided background information into consideration.\n\n[Source Text]\nHi."),
+    ("hy-mt2", "en", "de", (
+        "[Background Information]\nAt sea.\n\nPlease translate the following text into German, taking the provided "
+        "background information into consideration.\n\n[Source Text]\nHi."
+    )),
     ("hy-mt2", "en", "zh", "【背景信息】\nAt sea.\n\n请结合背景信息将以下文本翻译为中文。\n\n【待翻译文本】\nHi."),
     ("hy-mt1.5", "en", "de", "At sea.\n参考上面的信息，把下面的文本翻译成德语，注意不需要翻译上文，也不要额外解释：\nHi."),
 ]  # fmt: skip

@@ -19,6 +19,8 @@ def test_request_is_long_by_its_longest_text() -> None:
 def test_cost_is_by_characters_and_at_least_one_for_each_text() -> None:
     assert work_of(["x"] * 7).cost == 7.0
     assert work_of("x" * 3 * CHARS_PER_UNIT).cost == 3.0
+    assert work_of(["x"] * 7, alternatives=3).cost == 28.0
+    assert work_of("x" * 3 * CHARS_PER_UNIT, context="y" * CHARS_PER_UNIT, alternatives=1).cost == 8.0
 
 
 async def queue_for_ever(work: WorkItem) -> None:

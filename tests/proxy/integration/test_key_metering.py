@@ -70,3 +70,16 @@ async def test_fleet_and_metrics_need_an_operator_where_keys_are_on(one: FakeRep
             assert [each.status_code for each in answers] == [401, 403, 403, 200, 200]
         described = (await running.client.get("/openapi.json")).json()["paths"]
         assert described["/fleet"]["get"]["security"] == [{"operator": []}, {}]
+
+
+async def test_alternatives_are_charged_as_often(one: FakeReplica, redis: RedisServer) -> None:
+    async with guarded(one, redis.url) as running:
+        shown, _ = await new_key(running, chars_per_day=100)
+        body = {"text": "x" * 20, "source_lang": "en", "target_lang": "de", "alternatives": 3}
+        headers = {"Authorization": f"Bearer {shown}"}
+        first = await running.client.post("/translate", json=body, headers=headers)
+        assert (first.status_code, await used_today(running, shown)) == (200, 80)
+        assert (await running.client.post("/translate", json=body, headers=headers)).status_code == 429
+        one.translate.problem = (422, "invalid-request")
+        refused = await running.client.post("/translate", json={**body, "text": "x", "context": "y"}, headers=headers)
+        assert (refused.status_code, await used_today(running, shown)) == (422, 80)

@@ -219,3 +219,33 @@ async def test_unavailable_requests_are_counted_by_their_pair() -> None:
             ("de-fr", "none", "pair-unavailable"),
             ("en-fr", "en-fr", "pair-unavailable"),
         }
+
+
+async def test_only_the_last_leg_has_alternatives(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+    status, answer, _ = await ask(running, ["Eins", "Zwei"], alternatives=2)
+    assert status == 200
+    assert [len(each["alternatives"]) for each in answer["results"]] == [2, 2]
+    assert ["alternatives" in fake.requests[0].body for fake in legs] == [False, True]
+
+
+async def test_only_the_first_leg_has_the_context(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+    await ask(running, context="In der Bank.")
+    assert [fake.requests[0].body.get("context") for fake in legs] == ["In der Bank.", None]
+
+
+async def test_admission_counts_alternatives_of_the_last_leg(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    for fake in legs:
+        fake.translate.released = asyncio.Event()
+    asking = asyncio.create_task(ask(running, "Guten Tag", alternatives=3))
+    await wait_until(lambda: legs[0].requests, 5, "the first leg")
+    shares = running.context.translation.service._dispatcher._admission._shares  # pyright: ignore[reportPrivateUsage]
+    assert {model: sum(share.units.values()) for model, share in shares.items() if share.units} == {
+        "model-first": 1.0,
+        "model-second": 4.0,
+    }
+    for fake in legs:
+        assert fake.translate.released is not None
+        fake.translate.released.set()
+    assert (await asking)[0] == 200

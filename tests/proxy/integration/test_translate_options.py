@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 
+from shared.protocol.options import XmlOptions
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, Script, replicas
 
-OPTIONS: dict[str, Any] = {"format": "html", "do_not_translate": ["Pairway"], "terms": {"walk": "Wanderung"}}
+OPTIONS: dict[str, Any] = {
+    "format": "xml",
+    "do_not_translate": ["Pairway"],
+    "terms": {"walk": "Wanderung"},
+    "split_sentences": "none",
+    "context": "In the park.",
+    "xml": {"ignore_tags": ["x"], "outline_detection": False},
+}
 EMOJI = "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467"
 URL = "https://example.org/a?b=c"
 
@@ -243,5 +251,44 @@ async def test_openapi_documents_streams_and_options(running: RunningProxy) -> N
     described = response.json()["paths"]["/translate"]["post"]
     assert {"application/json", "text/event-stream"} <= described["responses"]["200"]["content"].keys()
     fields = described["requestBody"]["content"]["application/json"]["schema"]["properties"]
-    assert fields["format"]["enum"] == ["text", "html", "markdown"]
+    assert fields["format"]["enum"] == ["text", "html", "markdown", "xml"]
+    assert (fields["alternatives"]["minimum"], fields["alternatives"]["maximum"]) == (0, 3)
+    assert fields["split_sentences"]["enum"] == ["lines_and_sentences", "sentences", "none", None]
+    assert fields["context"]["maxLength"] == 4000
+    assert fields["xml"]["anyOf"][0]["properties"].keys() == XmlOptions.model_fields.keys()
     assert fields["do_not_translate"]["maxItems"] == fields["terms"]["maxProperties"] == 256
+
+
+@pytest.mark.parametrize("source", ["en", "auto"])
+async def test_each_result_has_requested_alternatives(running: RunningProxy, fake: FakeReplica, source: str) -> None:
+    status, answer = await post(running, [ENGLISH, FRENCH, GERMAN, "42"], source, alternatives=2)
+    assert status == 200
+    found = {each["alternatives"][0] if each["alternatives"] else None for each in answer["results"]}
+    assert f"0. {ENGLISH}" in found
+    if source == "auto":  # the text in the target language, and the one without words
+        assert [len(each["alternatives"]) for each in answer["results"]] == [2, 2, 0, 0]
+    assert all(sent.body["alternatives"] == 2 for sent in fake.requests)
+
+
+@pytest.mark.parametrize("text", ["42", URL])
+async def test_text_without_words_has_no_alternatives(running: RunningProxy, fake: FakeReplica, text: str) -> None:
+    status, answer = await post(running, text, alternatives=1)
+    assert (status, answer["translation"], answer["alternatives"]) == (200, text, [])
+    assert not fake.requests
+    assert "alternatives" not in (await post(running, text))[1]
+
+
+async def test_stream_with_alternatives_is_refused(running: RunningProxy, fake: FakeReplica) -> None:
+    body = {"text": ENGLISH, "source_lang": "en", "target_lang": "de", "alternatives": 1}
+    answer = await running.client.post("/translate", json=body, headers={"Accept": "text/event-stream"})
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["errors"]] == ["alternatives"]
+    assert not fake.requests
+
+
+async def test_place_of_malformed_xml_reaches_the_client(running: RunningProxy, fake: FakeReplica) -> None:
+    errors = [{"field": "text[1]", "message": "is not well-formed XML: line 1, column 3: write &amp;"}]
+    fake.translate.problem, fake.translate.facts = (422, "invalid-request"), {"errors": errors}
+    status, problem = await post(running, ["a", "a & b"], format="xml")
+    assert (status, problem["code"], problem["errors"]) == (422, "invalid-request", errors)
+    assert len(fake.requests) == 1, "another replica would say the same"

@@ -116,6 +116,9 @@ async def test_list_sends_only_the_texts_not_in_the_cache(running: RunningProxy,
         {"do_not_translate": ["Pairway"]},
         {"terms": {"a": "b"}},
         {"pivot": False},
+        {"alternatives": 1},
+        {"split_sentences": "none"},
+        {"context": "At the bank."},
         {"source_lang": "en-GB"},
         {"target_lang": "de-AT"},
     ],
@@ -126,6 +129,16 @@ async def test_other_options_miss_the_cache(running: RunningProxy, fake: FakeRep
     fake.requests.clear()
     assert (await ask(running, "a word", **other))[0] == "miss"
     assert requested_texts(fake) == ["a word"]
+
+
+async def test_alternatives_are_cached(running: RunningProxy, fake: FakeReplica) -> None:
+    answers = [await ask(running, "some words", alternatives=number) for number in (2, 2, 1)]
+    assert [source for source, _ in answers] == ["miss", "hit", "miss"]
+    assert answers[0][1] == answers[1][1]
+    assert [len(answer["alternatives"]) for _, answer in answers] == [2, 2, 1]
+    fake.requests.clear()
+    partial, mixed = await ask(running, ["some words", "other words"], alternatives=2)
+    assert (partial, [len(each["alternatives"]) for each in mixed["results"]]) == ("partial", [2, 2])
 
 
 async def test_detected_language_is_not_cached(running: RunningProxy, fake: FakeReplica) -> None:

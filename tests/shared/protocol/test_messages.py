@@ -21,7 +21,7 @@ ANY_JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=10), inner, max_size=5),
     max_leaves=20,
 )
-FIELDS = st.sampled_from(["text", "source_lang", "target_lang", "extra"])
+FIELDS = st.sampled_from([*TranslateRequest.model_fields, "extra"])
 LIKE_A_REQUEST = st.dictionaries(FIELDS, ANY_JSON | st.sampled_from(["en", "de", "auto", ["a"], ["a", 1]]), max_size=4)
 
 
@@ -289,3 +289,107 @@ def test_answer_has_the_form_of_its_request(text: str | list[str]) -> None:
     answer = json.loads(request.answer(results))
     each = [json.loads(result.to_json()) for result in results]
     assert answer == (each[0] if isinstance(text, str) else {"results": each})
+
+
+XML = {"format": "xml"}
+WRONG_NEW_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
+    *(({"alternatives": value}, "alternatives", "must be 0 to 3") for value in (-1, 4, "1", 1.5, True, None, [])),
+    ({"alternatives": 1, **XML}, "alternatives", "must be 0 with format xml; only text has alternatives"),
+    ({"alternatives": 1, "format": "html"}, "alternatives", "must be 0 with format html; only text has alternatives"),
+    ({"split_sentences": "1"}, "split_sentences", "must be one of lines_and_sentences, sentences, none"),
+    ({"split_sentences": False}, "split_sentences", "must be one of lines_and_sentences, sentences, none"),
+    (
+        {"split_sentences": "lines_and_sentences", "format": "markdown"},
+        "split_sentences",
+        "must be sentences or none with format markdown",
+    ),
+    ({"context": None}, "context", "must be a string"),
+    ({"context": ["a"]}, "context", "must be a string"),
+    ({"context": "x" * 4001}, "context", "has more than 4000 characters; send the part nearest to the text"),
+    ({"xml": {}}, "xml", "needs format xml; the format is text"),
+    ({"xml": [], **XML}, "xml", "must be an object"),
+    ({"xml": {"tags": []}, **XML}, "xml.tags", "is not a field of this request"),
+    ({"xml": {"x" * 99: 1}, **XML}, f"xml.{'x' * 64}", "is not a field of this request"),
+    ({"xml": {"ignore_tags": "x"}, **XML}, "xml.ignore_tags", "must be a list of strings"),
+    ({"xml": {"ignore_tags": ["x", 1]}, **XML}, "xml.ignore_tags[1]", "must be a string"),
+    (
+        {"xml": {"ignore_tags": ["x", "<y>"]}, **XML},
+        "xml.ignore_tags[1]",
+        "is not the name of a tag, such as par or xliff:g",
+    ),
+    ({"xml": {"ignore_tags": ["x"] * 257}, **XML}, "xml.ignore_tags", "has more than 256 entries"),
+    (
+        {"xml": {"splitting_tags": ["x"], "non_splitting_tags": ["x"]}, **XML},
+        "xml",
+        "has a tag both in splitting_tags and in non_splitting_tags",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "field", "message"), WRONG_NEW_OPTIONS)
+def test_wrong_combination_names_its_field(options: dict[str, Any], field: str, message: str) -> None:
+    assert refusal({**GOOD, **options}).facts["errors"] == [{"field": field, "message": message}]
+
+
+def test_new_options_have_neutral_defaults() -> None:
+    plain = parse(GOOD)
+    assert (plain.alternatives, plain.split_sentences, plain.context, plain.xml) == (0, None, "", None)
+    assert plain == parse({**GOOD, "alternatives": 0, "split_sentences": None, "context": "", "xml": None})
+
+
+@pytest.mark.parametrize(
+    ("text_format", "splitting"),
+    [("text", "lines_and_sentences"), ("xml", "lines_and_sentences"), ("html", "sentences"), ("markdown", "sentences")],
+)
+def test_each_format_has_its_splitting(text_format: str, splitting: str) -> None:
+    assert parse({**GOOD, "format": text_format}).splitting == splitting
+    assert parse({**GOOD, "format": text_format, "split_sentences": "none"}).splitting == "none"
+
+
+@pytest.mark.parametrize(
+    "names", ['{"ignore_tags": [], "ignore_tags": []}', '{"ignore_tags": [], "ignore\\u005ftags": []}']
+)
+def test_name_that_stands_twice_in_xml_is_refused(names: str) -> None:
+    body = f'{{"text": "a", "target_lang": "de", "format": "xml", "xml": {names}}}'
+    with pytest.raises(BadRequestError, match="a name occurs twice"):
+        parse_translate_request(body.encode(), LIMITS)
+
+
+def test_tags_may_be_names_of_fields() -> None:
+    tags = {"ignore_tags": ["text", "xml", "format"]}
+    assert parse({**GOOD, **XML, "xml": tags}).xml is not None
+
+
+def test_hostile_xml_options_are_refused_quickly() -> None:
+    started = time.process_time()
+    for xml in ({f"SECRET{n}": 0 for n in range(80_000)}, {"ignore_tags": ["<SECRET>"] * 256}):
+        error = refusal({**GOOD, **XML, "xml": xml})
+        assert len(error.facts["errors"]) <= MAX_FIELDS_NAMED
+    assert time.process_time() - started < 5, "a bound on the work, not a measurement"
+
+
+@given(st.integers(0, 3), st.lists(st.text(max_size=10), min_size=1, max_size=3), st.text(max_size=20), st.booleans())
+def test_size_counts_every_output(alternatives: int, texts: list[str], context: str, single: bool) -> None:
+    fields = {"text": texts[0] if single else texts, "target_lang": "de"}
+    plain = TranslateRequest.model_validate(fields).size
+    size = TranslateRequest.model_validate({**fields, "alternatives": alternatives, "context": context}).size
+    assert (size.chars, size.texts, size.is_long) == (plain.chars, plain.texts, plain.is_long)
+    assert size.charged_chars == (1 + alternatives) * plain.charged_chars
+    assert size.units >= (1 + alternatives) * plain.units
+    assert context or size.units == (1 + alternatives) * plain.units
+
+
+def test_stream_cannot_have_alternatives() -> None:
+    parse(GOOD).refuse_stream()
+    with pytest.raises(InvalidRequestError, match="alternatives: must be 0 with Accept"):
+        parse({**GOOD, "alternatives": 1}).refuse_stream()
+
+
+def test_answer_has_alternatives_only_if_requested() -> None:
+    result = Translation(translation="a", source_lang="en", target_lang="de", model=None, route=["en", "de"])
+    more = result.model_copy(update={"alternatives": ["b"]})
+    assert "alternatives" not in json.loads(parse(GOOD).answer([result]))
+    request = parse({**GOOD, "text": ["a", "b"], "alternatives": 2})
+    answer = json.loads(request.answer([result, more]))
+    assert [each["alternatives"] for each in answer["results"]] == [[], ["b"]]
+    assert result.alternatives is None
