@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +22,7 @@ def test_work_grows_with_the_length_of_the_texts(one: int, other: int) -> None:
 
 @given(st.lists(st.text(max_size=400), min_size=1, max_size=4), st.integers(0, 3), st.text(max_size=400))
 def test_cost_is_that_of_the_api_server(texts: list[str], alternatives: int, context: str) -> None:
-    options = {"alternatives": alternatives, "context": context}
+    options: dict[str, Any] = {"alternatives": alternatives, "context": context}
     request = TranslateRequest.model_validate({"text": texts, "source_lang": "en", "target_lang": "de", **options})
     cost, work = RequestCost.of(request, Priority.BULK), work_item_of(texts, Priority.BULK, **options)
     assert (cost.units, cost.chars, cost.lane) == (work.cost, work.chars, work.lane)

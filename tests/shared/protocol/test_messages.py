@@ -292,8 +292,9 @@ def test_answer_has_the_form_of_its_request(text: str | list[str]) -> None:
 
 
 XML = {"format": "xml"}
+NO_COUNTS: tuple[Any, ...] = (-1, 4, "1", 1.5, True, None, [])
 WRONG_NEW_OPTIONS: list[tuple[dict[str, Any], str, str]] = [
-    *(({"alternatives": value}, "alternatives", "must be 0 to 3") for value in (-1, 4, "1", 1.5, True, None, [])),
+    *(({"alternatives": value}, "alternatives", "must be 0 to 3") for value in NO_COUNTS),
     ({"alternatives": 1, **XML}, "alternatives", "must be 0 with format xml; only text has alternatives"),
     ({"alternatives": 1, "format": "html"}, "alternatives", "must be 0 with format html; only text has alternatives"),
     ({"split_sentences": "1"}, "split_sentences", "must be one of lines_and_sentences, sentences, none"),
