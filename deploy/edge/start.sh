@@ -39,7 +39,9 @@ mkdir -p /tmp/edge
 cat >/tmp/edge/settings.conf <<END
 client_max_body_size $bytes;
 # Longer than the longest request, so that a proxy's answer is always the first.
-proxy_read_timeout $((whole + 5))s;
+proxy_read_timeout $((whole + 6))s;
+# Shorter than that, and as long as the longest request: one whose proxy dies late is repeated, too.
+proxy_next_upstream_timeout $((whole + 1))s;
 include /etc/pairway/$listen.conf;
 END
 exec nginx -c /etc/pairway/nginx.conf

@@ -218,7 +218,7 @@ def test_health_checks_ask_start_and_readiness() -> None:
 def test_stop_grace_period_covers_the_drain() -> None:
     """Draining, the longest request and the end of an engine fit into the grace period."""
     for settings in (proxy.settings.ProxySettings.model_fields, apiserver.settings.ApiServerSettings.model_fields):
-        longest = settings["drain_seconds"].default + settings["request_timeout"].default + STOP_SECONDS
+        longest = settings["drain_seconds"].default + settings["max_request_timeout"].default + STOP_SECONDS
         assert all(seconds(service["stop_grace_period"]) > longest for service in SERVICES.values())
 
 

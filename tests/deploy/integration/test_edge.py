@@ -44,6 +44,12 @@ def start(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def repeats_and_reads(settings: str) -> tuple[float, ...]:
+    """Return for how many seconds a request may be repeated, and an answer awaited."""
+    names = ("proxy_next_upstream_timeout", "proxy_read_timeout")
+    return tuple(float(re.findall(rf"{name} (\d+)s;", settings)[0]) for name in names)
+
+
 def test_edge_passes_exactly_the_clients_paths() -> None:
     """A new path of the proxy is either passed or withheld here, on purpose."""
     app = create_app(ProxySettings(replicas=("http://127.0.0.1:1",)))
@@ -75,11 +81,34 @@ def test_edge_settings_follow_the_proxies(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "nginx -c /etc/pairway/nginx.conf" in done.stdout
     fields = ProxySettings.model_fields
-    assert f"proxy_read_timeout {fields['max_request_timeout'].default + 5:g}s;" in done.stdout
+    longest = fields["max_request_timeout"].default
+    assert repeats_and_reads(done.stdout) == (longest + 1, longest + 6)
     assert f"client_max_body_size {fields['max_body_bytes'].default};" in done.stdout
     done = start(tmp_path, PROXY_MAX_REQUEST_TIMEOUT="900.5", PROXY_MAX_BODY_BYTES="4096")
-    assert "proxy_read_timeout 905s;" in done.stdout
+    assert repeats_and_reads(done.stdout) == (901, 906)
     assert "client_max_body_size 4096;" in done.stdout
+
+
+def test_longest_request_is_repeated_and_a_time_out_is_not(tmp_path: Path) -> None:
+    """A proxy may die just before its last answer; one that timed out was not dead. 0 would be no limit."""
+    for longest in ("0.5", "30", "600"):
+        repeats, reads = repeats_and_reads(start(tmp_path, PROXY_MAX_REQUEST_TIMEOUT=longest).stdout)
+        assert float(longest) < repeats < reads
+    assert "proxy_next_upstream_timeout" not in re.sub("#.*", "", NGINX), "start.sh writes it"
+
+
+def test_edges_own_errors_are_problems() -> None:
+    for status, code in {
+        400: "bad-request",
+        404: "not-found",
+        413: "too-large",
+        500: "internal",
+        502: "replica-failed",
+    }.items():
+        assert re.search(rf"return {status} '{{[^']*\"status\":{status},\"code\":\"{code}\"", NGINX), status
+    assert re.search(r"return 504 '{[^']*\"code\":\"deadline-exceeded\"", NGINX)
+    handled = set(re.findall(r"\d{3}", " ".join(re.findall(r"error_page ([^=/@]*)", NGINX))))
+    assert handled == {"400", "404", "413", "414", "494", "495", "496", "497", "500", "502", "504"}
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.7"])
