@@ -106,8 +106,8 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
         case "switch":
             started = client.call("POST", "/models/changes/current/switch")
         case "abandon":
-            client.call("DELETE", "/models/changes/current")
-            return 0 if _ended(client, leaves_hold=True)["outcome"] == "abandoned" else 1
+            started = client.call("DELETE", "/models/changes/current")
+            return 0 if _ended(client, started, leaves_hold=True)["outcome"] == "abandoned" else 1
         case "rollback":
             body = {"swap": options.swap, **({"model": options.model} if options.model else {})}
             started = client.call("POST", "/models/rollback", body)
@@ -116,25 +116,40 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
             if started["change"] is None:
                 _print("no model differs from the catalog on disk")
                 return 0
-    last = _ended(client, leaves_hold=options.command == "switch")
+    last = _ended(client, started, leaves_hold=options.command == "switch")
     return 0 if last["outcome"] == "switched" or last["step"] == "held" else 1
 
 
-def _ended(client: ModelsClient, *, leaves_hold: bool = False) -> dict[str, Any]:
-    """Print the steps until the change ends or is held."""
+def _ended(client: ModelsClient, started: dict[str, Any], *, leaves_hold: bool = False) -> dict[str, Any]:
+    """Print the steps until the started change ends or is held."""
     printed: list[tuple[str, str]] = []
     ends = time.monotonic() + MAX_WAIT_SECONDS
     while time.monotonic() < ends:
         models = client.call("GET", "/models")
-        change = models["change"] or models["last_change"]
+        change = _own_change(models, started)
         line = (change["entry"], change["step"])
         if line not in printed:
             printed.append(line)
             _print_change(change)
-        if models["change"] is None or (change["step"] == "held" and not leaves_hold):
+        if change is models["last_change"] or (change["step"] == "held" and not leaves_hold):
             return change
         time.sleep(LOOK_SECONDS)
     raise CallFailedError("the change has not ended; see list")
+
+
+def _own_change(models: dict[str, Any], started: dict[str, Any]) -> dict[str, Any]:
+    """Return the started change, or its reload's present one."""
+    began = started["change"]["started_at"]
+    for change in (models["change"], models["last_change"]):
+        if change is None:
+            continue
+        is_next = change["kind"] == "reload" and change["entry"] in started["waiting"] and change["started_at"] > began
+        if change["started_at"] == began or is_next:
+            return change
+    raise CallFailedError(
+        f"the change to {started['change']['entry']} ended unseen, and another operator's followed: see list, and "
+        '"model change ended" in the server\'s log'
+    )
 
 
 def _print_change(change: dict[str, Any]) -> None:

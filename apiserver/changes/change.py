@@ -43,7 +43,9 @@ class ChangeReport(BaseModel):
     swap: bool
     step: ChangeStep
     outcome: ChangeOutcome | None = Field(description="null while it runs.")
-    why: str | None = Field(description="Why it failed, or why a held one cannot be switched.")
+    why: str | None = Field(
+        description="Why it failed, why a held one cannot be switched, or why the old engine did not stop."
+    )
     started_at: float
     seconds: dict[str, float] = Field(description="Seconds of each step so far.")
     note: str | None = Field(description="What the operator has to do next.")

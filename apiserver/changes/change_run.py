@@ -28,6 +28,7 @@ MAX_CANARY_ROUNDS: Final = 3
 MAX_HOLD_SECONDS: Final = 7 * 86_400.0
 # Added to the longest deadline of a request, so that its answer is sent.
 DRAIN_MARGIN_SECONDS: Final = 5.0
+MAX_REASON_CHARACTERS: Final = 500
 
 CHANGING: Final = "its model is being changed"
 
@@ -98,7 +99,7 @@ class ChangeRun:
             self.change.end(stopped.outcome, stopped.why)
         except Exception as error:
             log.exception("model change raised", extra={"model": self.change.plan.old.entry.name})
-            self.change.end(ChangeOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
+            self.change.end(ChangeOutcome.FAILED, _reason(error))
 
     async def _beside(self) -> None:
         plan, server = self.change.plan, self._services.server
@@ -115,8 +116,19 @@ class ChangeRun:
         self._switch(plan.old, candidate)
         self.change.begin(ChangeStep.UNLOADING)
         await self._drained(plan.old)
-        await self._unload(plan.old)
-        self.change.end(ChangeOutcome.SWITCHED)
+        self.change.end(ChangeOutcome.SWITCHED, await self._stop_issue(plan.old))
+
+    async def _stop_issue(self, old: ModelHost) -> str | None:
+        """Unload the old model; return why its engine did not stop."""
+        try:
+            await self._unload(old)
+        except Exception as error:
+            log.exception("old engine not stopped", extra={"model": old.entry.name})
+            return (
+                f"the new model serves, but the old engine of {old.entry.name} did not stop cleanly and may keep its "
+                f"memory until a restart: {_reason(error)}"
+            )
+        return None
 
     async def _swap(self) -> None:
         old, server = self.change.plan.old, self._services.server
@@ -126,12 +138,12 @@ class ChangeRun:
         except ChangeStoppedError:
             old.reinstate()
             raise
-        await self._services.running.stop(old)
         try:
+            await self._services.running.stop(old)
             candidate = await self._proven(beside=False)
         except Exception as error:
             outcome = error.outcome if isinstance(error, ChangeStoppedError) else ChangeOutcome.FAILED
-            why = error.why if isinstance(error, ChangeStoppedError) else f"{type(error).__name__}: {error}"[:500]
+            why = error.why if isinstance(error, ChangeStoppedError) else _reason(error)
             raise ChangeStoppedError(outcome, f"{why}; {await self._restored(old)}") from error
         self._switch(old, candidate)
         server.routing = server.routing.without(old)
@@ -236,3 +248,7 @@ class ChangeRun:
                 f"the files of {plan.entry.path} are no longer those that served: revision {candidate.revision}, "
                 f"not {plan.expected_revision}",
             )
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]

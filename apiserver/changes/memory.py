@@ -106,9 +106,12 @@ def check_shares(entry: ModelEntry, loaded: Iterable[ModelEntry], device: str) -
             f"{', '.join(without)} may take a whole {device} device: set {' or '.join(sorted(MEMORY_SHARES))} in "
             'the catalog, or unload the old model first ("swap": true).'
         )
+    names = [model.name for model in models]
+    if entry.name in names[:-1]:  # of a reload: both engines have one name
+        names[-1] += " (new)"
     shares = {
-        model.name: float(model.engine.get("gpu_memory_utilization", 0))
-        for model in models
+        name: float(model.engine.get("gpu_memory_utilization", 0))
+        for name, model in zip(names, models, strict=True)
         if "kv_cache_memory_bytes" not in model.engine
     }
     if sum(shares.values()) > 1:

@@ -219,18 +219,22 @@ class ModelChanger:
         for plan in plans:
             if plan.kind is not ChangeKind.ROLLBACK:
                 check_entry(self._services.server.hosts, plan.old, plan.entry)
-        await self._check_memory(plans[0])
+        await self._check_memory(plans)
         self._waiting = list(plans)
         self._next_run()
         self._task = asyncio.create_task(self._run_all(), name="model-change")
 
-    async def _check_memory(self, plan: ChangePlan) -> None:
+    async def _check_memory(self, plans: Sequence[ChangePlan]) -> None:
+        """Check every plan's share, and the first one's memory."""
+        plan = plans[0]
         memory, old = self._services.memory, plan.old.entry
         device = await asyncio.to_thread(memory.device)
         if plan.swap and device != "cpu":
             return
-        loaded = [host.entry for host in self._services.server.hosts]
-        check_shares(plan.entry, loaded, device)
+        loaded = {host.entry.name: host.entry for host in self._services.server.hosts}
+        for each in plans:
+            check_shares(each.entry, loaded.values(), device)
+            loaded[each.old.entry.name] = each.entry
         try:
             need = await asyncio.to_thread(need_of, plan.entry, device)
             freed = (await asyncio.to_thread(need_of, old, device)).total if plan.swap else 0

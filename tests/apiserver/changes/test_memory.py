@@ -89,5 +89,7 @@ def test_shares_of_a_gpu_may_not_exceed_the_whole() -> None:
     check_shares(entry_of("b"), [entry_of("a")], "cpu")
     with pytest.raises(ChangeRefusedError, match=r"a 0\.5, b 0\.6\) exceed 1"):
         check_shares(entry_of("b", engine={"gpu_memory_utilization": 0.6}), [old], "cuda")
+    with pytest.raises(ChangeRefusedError, match=r"a 0\.5, a \(new\) 0\.6\) exceed 1"):
+        check_shares(entry_of("a", engine={"gpu_memory_utilization": 0.6}), [old], "cuda")
     with pytest.raises(ChangeRefusedError, match="b may take a whole cuda device"):
         check_shares(entry_of("b"), [old], "cuda")

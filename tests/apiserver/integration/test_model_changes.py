@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import httpx
@@ -24,6 +24,16 @@ def says_nothing(engine: ScriptedEngine) -> None:
     """Let the new model fail its canaries, and no other."""
     if engine.entry.name == "en-de-v2":
         engine.answer = lambda _: GenerationResult("", "stop")
+
+
+def failing_stop(engine: ScriptedEngine) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Return a stop that ends the engine, and raises."""
+
+    async def stop() -> None:
+        await ScriptedEngine.stop(engine)
+        raise OSError("it does not end")
+
+    return stop
 
 
 # ---- who may, and what
@@ -163,6 +173,22 @@ async def test_requests_in_flight_finish_on_the_old_model(operated: Operated) ->
     assert (await waiting).json()["model"] == "en-de"
     await operated.ended()
     assert old.stopped
+
+
+async def test_old_engine_that_does_not_stop_fails_no_change(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operated.factory.engine("en-de"), "stop", failing_stop(operated.factory.engine("en-de")))
+    await operated.change()
+    last = await operated.ended()
+    assert last["outcome"] == "switched"
+    assert "the old engine of en-de did not stop cleanly" in last["why"]
+    assert "OSError: it does not end" in last["why"]
+    assert 'model_changes_total{outcome="switched"} 1.0' in await operated.metrics()
+    assert await operated.states() == {"en-de-v2": "serving", "en-fr": "serving", "en-de": "previous"}
+    assert (await operated.call("POST", "/models/rollback", {})).status_code == 202
+    assert (await operated.ended())["outcome"] == "switched"
+    assert await operated.model_of() == "en-de"
 
 
 async def test_rollback_just_after_the_switch_waits(operated: Operated) -> None:
@@ -386,6 +412,18 @@ async def test_swap_that_fails_restores_the_old_model(operated: Operated) -> Non
     assert await operated.states() == {"en-de": "serving", "en-fr": "serving"}
 
 
+async def test_swap_whose_old_engine_does_not_stop_restores_it(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operated.factory.engine("en-de"), "stop", failing_stop(operated.factory.engine("en-de")))
+    await operated.change(swap=True)
+    last = await operated.ended()
+    assert last["outcome"] == "failed"
+    assert "OSError: it does not end; en-de was started again and serves" in last["why"]
+    assert await operated.model_of() == "en-de"
+    assert await operated.states() == {"en-de": "serving", "en-fr": "serving"}
+
+
 async def test_swap_abandoned_in_its_drain_serves_on(operated: Operated) -> None:
     old = operated.factory.engine("en-de")
     old.gate.clear()
@@ -417,6 +455,27 @@ async def test_two_models_of_a_gpu_need_shares(operated: Operated) -> None:
     answer = await operated.change()
     assert problem(answer) == (409, "change-refused")
     assert "en-de-v2 may take a whole cuda device" in answer.json()["detail"]
+
+
+async def test_reload_checks_the_shares_of_every_model(operated: Operated) -> None:
+    operated.memory.kind = "cuda"
+    operated.catalog.write_text(
+        CATALOG.replace("max_num_seqs: 4", "max_num_seqs: 5").replace(
+            "path: ./fr, pairs: [en-fr, fr-en], prompt: demo-tags, engine: {max_num_seqs: 5, kv_cache_memory_bytes: 1048576",
+            "path: ./fr, pairs: [en-fr, fr-en], prompt: demo-tags, engine: {gpu_memory_utilization: 1.0",
+        )
+    )
+    (operated.catalog.parent / "v1" / "model.safetensors").write_text("better")
+    assert (await operated.call("POST", "/models/reload", {})).status_code == 202
+    assert (await operated.ended())["outcome"] == "switched", "one whole device is allowed"
+    operated.catalog.write_text(
+        operated.catalog.read_text().replace("max_num_seqs: 5", "max_num_seqs: 6").replace(": 1.0", ": 0.9")
+    )
+    starts = list(operated.factory.starts)
+    answer = await operated.call("POST", "/models/reload", {})
+    assert problem(answer) == (409, "change-refused")
+    assert "en-fr 1, en-fr (new) 0.9" in answer.json()["detail"]
+    assert operated.factory.starts == starts, "not even the first model, which fits"
 
 
 # ---- reload, rollback

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from apiserver.changes.__main__ import main
+from apiserver.changes.__main__ import ModelsClient, main
 from shared.runtime.exit_codes import EXIT_CONFIG
-from tests.apiserver.integration.operated_server import MIB, TOKEN, Operated
+from tests.apiserver.integration.operated_server import CATALOG, MIB, TOKEN, WITHIN, Operated
 from tests.support.processes import free_port
 
 
@@ -54,6 +55,36 @@ async def test_failed_change_ends_with_1(operated: Operated, capsys: pytest.Capt
     operated.factory.failures["en-de-v2"] = [OSError("no such weights")]
     assert await run("change", "en-de", "en-de-v2") == 1
     assert "no such weights" in capsys.readouterr().out
+
+
+async def test_another_operators_change_is_not_taken_for_its_own(
+    operated: Operated, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop, call = asyncio.get_running_loop(), ModelsClient.call
+
+    async def roll_back() -> None:
+        await operated.ended()
+        assert (await operated.call("POST", "/models/rollback", {})).status_code == 202
+        assert (await operated.ended())["outcome"] == "switched"
+
+    def call_and_pause(
+        client: ModelsClient, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        answer = call(client, method, path, body)
+        if method == "POST":  # another operator is faster than this one's next look
+            asyncio.run_coroutine_threadsafe(roll_back(), loop).result(2 * WITHIN)
+        return answer
+
+    monkeypatch.setattr(ModelsClient, "call", call_and_pause)
+    assert await run("change", "en-de", "en-de-v2") == 1
+    assert "the change to en-de-v2 ended unseen" in capsys.readouterr().err
+
+
+async def test_reload_of_two_models_follows_both(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.catalog.write_text(CATALOG.replace("max_num_seqs: 4", "max_num_seqs: 5"))
+    assert await run("reload") == 0
+    assert "en-fr -> en-fr: switched" in capsys.readouterr().out
+    assert operated.factory.starts == ["en-de", "en-fr", "en-de", "en-fr"]
 
 
 async def test_refused_order_ends_with_1_and_its_reason(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
