@@ -45,6 +45,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Roll; return the exit status."""
     options = parse(arguments)
+    options.env_file = options.env_file or [name for name in os.environ.get("COMPOSE_ENV_FILES", "").split(",") if name]
     compose_options = [
         part
         for option in COMPOSE_OPTIONS
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        status, output = (0, "check: skipped") if options.no_check else docker.check_settings()
+        status, output = (0, "check: skipped") if options.no_check else docker.check_settings(options.env_file)
         say(output)
         if status:
             print(f"roll: nothing was changed{'' if status == EXIT_CONFIG else NO_CHECK}", file=sys.stderr)

@@ -19,6 +19,7 @@ QUERY_SECONDS = 60.0
 CHANGE_SECONDS = 3600.0
 EXEC_SECONDS = 15.0
 ERROR_LINES = 10
+SETTINGS_ARE_RIGHT = "check: the settings are right"
 PREFIXES = ("PAIRWAY_", "PROXY_", "APISERVER_")
 
 
@@ -72,15 +73,23 @@ class Docker:
     run: Callable[[Sequence[str], float], subprocess.CompletedProcess[str]] = run_program
     program: str = "docker"
 
-    def check_settings(self) -> tuple[int, str]:
-        """Run the check of all settings, with this shell's; return its exit status and output."""
+    def check_settings(self, env_files: Sequence[str] = ()) -> tuple[int, str]:
+        """Run the check of all settings, with this shell's; return its exit status and output.
+
+        ``env_files`` are those of compose's ``--env-file``; without, compose reads .env.
+        """
         shell = [option for name in sorted(os.environ) if name.startswith(PREFIXES) for option in ("-e", name)]
-        done = self.run(
-            self._compose("--profile", "check", "run", "--rm", "--no-deps", "-T", *shell, "check"), CHANGE_SECONDS
-        )
-        lines = f"{done.stdout}\n{done.stderr}".splitlines()
-        checked = [line for line in lines if line.startswith("check: ")]
-        return done.returncode, "\n".join(checked or lines[-ERROR_LINES:])
+        check = self._compose("--profile", "check", "run", "--rm", "--no-deps", "-T", *shell, "check")
+        # Once for each file: the service takes the names of one file, and the values of all.
+        each_file = [("env", f"COMPOSE_ENV_FILES={Path(path).absolute()}") for path in env_files]
+        status = 0
+        output: list[str] = []
+        for prefix in each_file or [()]:
+            done = self.run([*prefix, *check], CHANGE_SECONDS)
+            status = status or done.returncode
+            lines = f"{done.stdout}\n{done.stderr}".splitlines()
+            output += [line for line in lines if line.startswith("check: ")] or lines[-ERROR_LINES:]
+        return status, "\n".join(line for line in dict.fromkeys(output) if not status or line != SETTINGS_ARE_RIGHT)
 
     def read_project(self) -> Project:
         """Read all services and containers."""

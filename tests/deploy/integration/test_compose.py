@@ -31,6 +31,7 @@ DOCUMENTED: dict[str, str] = {name: value for _, name, value in ENTRIES}
 # The innermost one: values may be nested.
 VARIABLE = re.compile(r"\$\{([A-Z_]+)(:?[-+])([^${}]*)\}")
 SETTINGS = {"PROXY_": proxy.settings.ProxySettings, "APISERVER_": apiserver.settings.ApiServerSettings}
+DOWNLOADS = {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
 GPU_CATALOGS = sorted(Path("deploy/models").glob("hy-mt2-*.yaml"))
 
 
@@ -235,7 +236,7 @@ def test_settings_reach_only_their_service() -> None:
     assert SERVICES["proxy"]["environment"].keys() == names["PROXY_"], "x-proxy-environment in docker-compose.yml"
     for name in API_SERVERS:
         environment = SERVICES[name]["environment"]
-        known = names["APISERVER_"] | {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
+        known = names["APISERVER_"] | DOWNLOADS | ENVIRONMENT.keys()
         assert environment.keys() == known, "x-apiserver-environment in docker-compose.yml"
         # Nobody else reaches their network.
         assert resolved(environment["APISERVER_OPEN"]) == "true"
@@ -253,7 +254,7 @@ def test_check_gets_every_setting() -> None:
     check = SERVICES["check"]
     servers = SERVICES["proxy"]["environment"] | COMPOSE["x-apiserver-environment"]
     own = {name for name in DOCUMENTED if name.startswith("PAIRWAY_")}
-    assert check["environment"] == servers | dict.fromkeys({*own, "COMPOSE_PROFILES"})
+    assert check["environment"] == servers | dict.fromkeys({*own, "COMPOSE_PROFILES", "COMPOSE_ENV_FILES"})
     assert check["env_file"] == [{"path": "${COMPOSE_ENV_FILES:-.env}", "required": False}]
     assert check["image"] == SERVICES["proxy"]["image"]
     assert not [name for name, each in SERVICES.items() if "check" in each.get("depends_on", ())]
@@ -288,7 +289,7 @@ def test_example_values_are_valid_settings(prefix: str, monkeypatch: pytest.Monk
 
 def test_example_names_no_unknown_variable() -> None:
     others = {name for name in DOCUMENTED if not name.startswith((*SETTINGS, "PAIRWAY_"))}
-    assert others == {"HF_TOKEN", "HF_HUB_OFFLINE", *ENVIRONMENT}
+    assert others == DOWNLOADS | ENVIRONMENT.keys()
     assert {name: DOCUMENTED[name] for name in ENVIRONMENT} == ENVIRONMENT
 
 

@@ -66,6 +66,39 @@ def test_check_gets_this_shells_settings(project: FakeProject, monkeypatch: pyte
     assert change.endswith(" check")
 
 
+def test_check_reads_each_env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands: list[list[str]] = []
+
+    def run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
+        del timeout
+        commands.append(command)
+        is_wrong = command[1].endswith("/b.env")
+        text = "check: PAIRWAY_PROT is not a setting" if is_wrong else docker.SETTINGS_ARE_RIGHT
+        return subprocess.CompletedProcess(command, 78 if is_wrong else 0, text, "")
+
+    adapter = Docker(("--env-file", "a.env", "--env-file", "b.env"), run)  # pyright: ignore[reportArgumentType]
+    assert adapter.check_settings(["a.env", "b.env"]) == (78, "check: PAIRWAY_PROT is not a setting")
+    assert [command[:3] for command in commands] == [
+        ["env", f"COMPOSE_ENV_FILES={tmp_path}/{name}", "docker"] for name in ("a.env", "b.env")
+    ]
+    assert all(command[4:8] == ["--env-file", "a.env", "--env-file", "b.env"] for command in commands)
+    assert adapter.check_settings(["a.env", "a.env"]) == (0, docker.SETTINGS_ARE_RIGHT), "one line"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "used"), [([], ["a.env", "b.env"]), (["--env-file", "c.env"], ["c.env"])], ids=["shell", "option"]
+)
+def test_env_files_of_option_or_shell_are_checked(
+    program: FakeProject, monkeypatch: pytest.MonkeyPatch, arguments: list[str], used: list[str]
+) -> None:
+    monkeypatch.setenv("COMPOSE_ENV_FILES", "a.env,b.env")
+    assert main(["--dry-run", *arguments]) == 0
+    options = " ".join(f"--env-file {name}" for name in used)
+    assert len(program.changes) == len(used), "a check for each"
+    assert all(change.startswith(f"check {options} --profile check run") for change in program.changes)
+
+
 def test_compose_options_come_before_the_command(project: FakeProject) -> None:
     commands: list[str] = []
 
