@@ -5,6 +5,7 @@
 - ``containers``: a service as it should be, and its containers as they are.
 - ``next_step``: decides which container is started or stopped next.
 - ``fleet_view``: what the proxies see of the API servers.
+- ``readiness``: whether a container serves, as the proxies see it.
 - ``memory``: whether there is memory for one more container.
 - ``docker``: runs docker and docker compose.
 - ``roller``: rolls one service after the other.

@@ -119,16 +119,29 @@ class Docker:
         Not with ``--no-deps``: compose would note the container without its dependencies, and the next plain ``up``
         would replace it. So the dependencies' present numbers are given too.
         """
+        self._up("--detach", service, project)
+
+    def create_one(self, service: Service, project: Project) -> None:
+        """Create one container more, without its start; its port may still be in use."""
+        self._up("--no-start", service, project)
+
+    def _up(self, option: str, service: Service, project: Project) -> None:
         involved = {service.name, *service.depends_on}
         counts = {each.name: len(project.of(each)) for each in project.services if each.name in involved}
         counts[service.name] += 1
         scales = [option for name, count in counts.items() for option in ("--scale", f"{name}={count}")]
-        options = ("--detach", "--no-recreate", "--no-build", *scales)
-        self._run(self._compose("up", *options, service.name), CHANGE_SECONDS)
+        self._run(self._compose("up", option, "--no-recreate", "--no-build", *scales, service.name), CHANGE_SECONDS)
+
+    def start(self, container: Container) -> None:
+        """Start a container that is created or stopped."""
+        self._run([self.program, "start", container.id], CHANGE_SECONDS)
 
     def stop(self, container: Container) -> None:
-        """Stop a container, which finishes its requests, and remove it."""
+        """Stop a container, which finishes its requests."""
         self._run([self.program, "stop", container.id], CHANGE_SECONDS)
+
+    def remove(self, container: Container) -> None:
+        """Remove a container."""
         self._run([self.program, "rm", "--force", "--volumes", container.id], CHANGE_SECONDS)
 
     def read_logs(self, container: Container, lines: int) -> str:

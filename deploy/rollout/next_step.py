@@ -19,13 +19,14 @@ class Action(StrEnum):
 
     START = "start one"
     STOP = "stop"
+    REPLACE = "replace"
     WAIT = "wait for"
     DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action, with its container unless it starts one or is done."""
+    """One action, with its container unless it starts one or is done; REPLACE ends it before its successor starts."""
 
     action: Action
     container: Container | None = None
@@ -62,18 +63,19 @@ def next_step(
     if surplus == 0 and not stale:
         return Step(Action.DONE)
     if surplus == 0 and in_place:
-        return Step(Action.STOP, min(stale, key=lambda each: each.health == "healthy"))
+        return Step(Action.REPLACE, min(stale, key=lambda each: each.health == "healthy"))
     return Step(Action.START)
 
 
-def why_failed(container: Container, waited: float, timeout: float) -> str | None:
-    """Return the reason to give up a new container that is not ready, or None."""
+def why_failed(container: Container, *, waited: float, timeout: float, restarts_before: int) -> str | None:
+    """Return the reason to give up a container that is not ready, or None; ``restarts_before`` are older ones."""
+    restarts = container.restarts - restarts_before
     if container.exit_code == EXIT_CONFIG and container.state != "running":
         return "it refuses its settings or its catalog (exit code 78)"
     if container.state in {"exited", "dead"}:
         return f"it ended with exit code {container.exit_code}"
-    if container.restarts >= MAX_RESTARTS:
-        return f"it ended {container.restarts} times"
+    if restarts >= MAX_RESTARTS:
+        return f"it ended {restarts} times"
     if waited > timeout:
         return f"it was not ready after {timeout:.0f} s"
     return None

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from deploy.rollout import fleet_view
 from deploy.rollout.containers import Container, Kind, Service
-from deploy.rollout.docker import Docker, Project
+from deploy.rollout.docker import Docker, DockerError, Project
 from deploy.rollout.next_step import Action, next_step, why_failed
+from deploy.rollout.readiness import NO_ANSWER, Readiness, has_proxies
 
 # As the containers' start period.
 DEFAULT_TIMEOUT_SECONDS = 600.0
 POLL_SECONDS = 1.0
+# For one proxy to answer, before a server is stopped.
+ANSWER_SECONDS = 60.0
 LOG_LINES = 20
 # Each container takes at most three steps: start, wait, stop.
 MAX_STEPS = 1000
@@ -21,6 +25,10 @@ MAX_STEPS = 1000
 
 class RollStoppedError(Exception):
     """The roll stopped; the message says why and what to do."""
+
+
+class _NotReadyError(Exception):
+    """A container did not get ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,12 @@ class Roller:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _created: set[str] = field(default_factory=set[str], init=False)
+    # Broken ones that are up to date.
+    _passed: set[str] = field(default_factory=set[str], init=False)
+    _readiness: Readiness = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._readiness = Readiness(self.docker)
 
     def roll(self, names: Sequence[str] = ()) -> None:
         """Bring services up to date, by default all API servers and then all proxies.
@@ -80,8 +94,7 @@ class Roller:
             project.containers = self.docker.read_containers(project.name)
             containers = project.of(service)
             fresh = [each for each in containers if each.id in self._created or each.why_stale(service) is None]
-            healths = self._read_healths(project) if service.kind is Kind.API_SERVER else []
-            ready = {each.id for each in fresh if is_ready(each, healths)}
+            ready = {each.id for each in fresh if self._serves(each, service, project)}
             if in_place is None and len(fresh) < len(containers):
                 in_place = self._chooses_in_place(service, containers)
             step = next_step(
@@ -98,11 +111,16 @@ class Roller:
                     self._start(service, project)
                 case Action.STOP, Container() as container:
                     self._stop(container, service, project)
+                case Action.REPLACE, Container() as container:
+                    self._replace(container, service, project)
                 case _, Container() as container:
-                    self._wait(container, service, project)
+                    self._wait_or_pass(container, service, project, is_rolled=len(fresh) == len(containers))
                 case _:
                     break
         raise RollStoppedError(f"{service.name} was not up to date after {MAX_STEPS} steps; run the roll again")
+
+    def _serves(self, container: Container, service: Service, project: Project) -> bool:
+        return container.id in self._passed or self._readiness.why_not(container, service, project) is None
 
     def _chooses_in_place(self, service: Service, containers: Sequence[Container]) -> bool:
         """Return whether old containers end before new ones start, and say why."""
@@ -126,60 +144,135 @@ class Roller:
     def _start(self, service: Service, project: Project) -> None:
         before = {each.id for each in project.of(service)}
         self.docker.start_one(service, project)
-        project.containers = self.docker.read_containers(project.name)
-        started = [each for each in project.of(service) if each.id not in before]
-        if not started:
-            raise RollStoppedError(f"docker compose started no container of {service.name}; see docker compose ps -a")
-        for each in started:
-            self._created.add(each.id)
+        for each in self._find_new(before, service, project):
             self.say(f"{service.name}: started {each.name}")
-            self._wait(each, service, project)
+            try:
+                self._wait(each, service, project, self.options.timeout)
+            except _NotReadyError as error:
+                self.docker.remove(each)
+                raise self._stopped(f"{error}. {each.name} was removed", service, project) from error
+
+    def _find_new(self, before: Collection[str], service: Service, project: Project) -> list[Container]:
+        project.containers = self.docker.read_containers(project.name)
+        found = [each for each in project.of(service) if each.id not in before]
+        if not found:
+            raise RollStoppedError(f"docker compose started no container of {service.name}; see docker compose ps -a")
+        self._created.update(each.id for each in found)
+        return found
+
+    def _replace(self, old: Container, service: Service, project: Project) -> None:
+        """End an old container, then start its successor; the old one is removed once the new one is ready.
+
+        docker compose would start a stopped one again, so it creates the successor before, and docker starts it.
+        """
+        self._guard_pairs(old, service, project)
+        if service.kind is Kind.PROXY:
+            self._readiness.remember_pairs(project)
+        before = {each.id for each in project.of(service)}
+        self.docker.create_one(service, project)
+        (new, *_) = self._find_new(before, service, project)
+        try:
+            self.say(f"{service.name}: stopping {old.name}")
+            self.docker.stop(old)
+            self.docker.start(new)
+            self.say(f"{service.name}: started {new.name}")
+            self._wait(new, service, project, self.options.timeout)
+        except (_NotReadyError, DockerError, KeyboardInterrupt) as error:
+            self._restore(old, new, service)
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise self._stopped(f"{error}. {new.name} was removed", service, project) from error
+        self.docker.remove(old)
+
+    def _restore(self, old: Container, new: Container, service: Service) -> None:
+        self.say(f"{service.name}: removing {new.name}, and starting {old.name} again")
+        try:
+            self.docker.remove(new)
+            # The stop may be under way still.
+            self.docker.stop(old)
+            self.docker.start(old)
+        except DockerError as error:
+            self.say(f"{old.name} did not start again: {error}")
 
     def _stop(self, container: Container, service: Service, project: Project) -> None:
-        if service.kind is Kind.API_SERVER and container.is_running and not self.options.allow_outage:
-            for health in self._read_healths(project):
-                if alone := fleet_view.pairs_served_alone(health, container.id):
-                    raise RollStoppedError(
-                        f"{container.name} is the only server of {', '.join(alone)}, and was not stopped. With memory "
-                        "for a second one roll without --in-place; --allow-outage accepts an outage of these pairs"
-                    )
+        self._guard_pairs(container, service, project)
         self.say(f"{service.name}: stopping {container.name}")
         self.docker.stop(container)
+        self.docker.remove(container)
 
-    def _wait(self, container: Container, service: Service, project: Project) -> None:
-        """Wait until a container is ready; stop the roll if it does not get ready."""
+    def _guard_pairs(self, container: Container, service: Service, project: Project) -> None:
+        """Refuse to end a pair's only server, or one of which no proxy says whether it is."""
+        if service.kind is not Kind.API_SERVER or not container.is_running or self.options.allow_outage:
+            return
+        for health in self._ask_proxies(container, project):
+            if alone := fleet_view.pairs_served_alone(health, container.id):
+                beside = "With memory for a second one roll without --in-place; " if service.replicas else ""
+                raise RollStoppedError(
+                    f"{container.name} is the only server of {', '.join(alone)}, and was not stopped. {beside}"
+                    "--allow-outage accepts an outage of these pairs"
+                )
+
+    def _ask_proxies(self, container: Container, project: Project) -> list[Mapping[str, Any]]:
         started = self.clock()
+        while True:
+            healths = self._readiness.read_healths(project)
+            if healths or not has_proxies(project):
+                return list(healths.values())
+            if self.clock() - started > ANSWER_SECONDS:
+                raise RollStoppedError(
+                    f"{NO_ANSWER}, so {container.name}, which may be the only server of a pair, was not stopped. See "
+                    "docker compose ps and logs proxy; --allow-outage stops it without asking"
+                )
+            self.sleep(POLL_SECONDS)
+            project.containers = self.docker.read_containers(project.name)
+
+    def _wait_or_pass(self, container: Container, service: Service, project: Project, *, is_rolled: bool) -> None:
+        """Wait for a container that is up to date; pass over a broken one if none out of date is left."""
+        timeout = 0.0 if is_rolled and container.health == "unhealthy" else self.options.timeout
+        try:
+            self._wait(container, service, project, timeout)
+        except _NotReadyError as error:
+            if not is_rolled:
+                why_kept = f"{error}. {container.name} stays, because this roll did not start it"
+                raise self._stopped(why_kept, service, project) from error
+            self._passed.add(container.id)
+            self.say(f"{service.name}: warning: {error}. It is up to date, so the roll goes on; mend it")
+
+    def _wait(self, container: Container, service: Service, project: Project, timeout: float) -> None:
+        """Wait until a container is ready."""
+        started = self.clock()
+        restarts_before = 0 if container.id in self._created else container.restarts
         while True:
             project.containers = self.docker.read_containers(project.name)
             current = next((each for each in project.containers if each.id == container.id), None)
             if current is None:
                 raise RollStoppedError(f"{container.name} was removed by somebody else; run the roll again")
             waited = self.clock() - started
-            healths = self._read_healths(project) if service.kind is Kind.API_SERVER else []
-            if is_ready(current, healths):
-                self.say(f"{service.name}: {current.name} is ready after {waited:.0f} s")
+            why = self._readiness.why_not(current, service, project)
+            if why is None:
+                drained = self._readiness.is_drained(current, project)
+                addition = f", and {fleet_view.DRAINED}: it gets no requests" if drained else ""
+                self.say(f"{service.name}: {current.name} is ready after {waited:.0f} s{addition}")
                 return
-            if reason := why_failed(current, waited, self.options.timeout):
-                self._give_up(current, reason)
+            if reason := why_failed(current, waited=waited, timeout=timeout, restarts_before=restarts_before):
+                self._show_logs(current, reason)
+                raise _NotReadyError(f"{current.name} failed: {reason} ({why})")
             self.sleep(POLL_SECONDS)
 
-    def _give_up(self, container: Container, reason: str) -> None:
+    def _show_logs(self, container: Container, reason: str) -> None:
         self.say(f"{container.name} failed: {reason}. Its last lines:")
         for line in self.docker.read_logs(container, LOG_LINES).splitlines():
             self.say(f"  | {line}")
-        removed = "It stays, because this roll did not start it"
-        if container.id in self._created:
-            self.docker.stop(container)
-            removed = "It was removed"
-        raise RollStoppedError(
-            f"{container.name} failed: {reason}. {removed}; the others serve on as before. Mend the cause and run the "
-            "roll again, or take the change back (an older PAIRWAY_VERSION, the old catalog or setting) and run it again"
-        )
 
-    def _read_healths(self, project: Project) -> list[dict[str, object]]:
-        """Return what each proxy that answers sees."""
-        healths = (self.docker.read_health(proxy) for proxy in project.running(Kind.PROXY))
-        return [health for health in healths if health is not None]
+    def _stopped(self, message: str, service: Service, project: Project) -> RollStoppedError:
+        """Return the error, with what still runs and what to do."""
+        project.containers = self.docker.read_containers(project.name)
+        running = [each.name for each in project.of(service) if each.is_running]
+        present = f"Running: {', '.join(running)}" if running else f"No container of {service.name} runs"
+        return RollStoppedError(
+            f"{message}. {present}. Mend the cause and run the roll again, or take the change back (an older "
+            "PAIRWAY_VERSION, the old catalog or setting) and run it again"
+        )
 
     def _confirm_capacity(self, project: Project) -> None:
         """Set the expected replicas, which the proxies compare with those that are ready."""
@@ -203,13 +296,6 @@ class Roller:
                     f"{service.name}: out of date ({stale[0].why_stale(service)}), and not rolled, because it is the "
                     f"only one; with a gap of a second or two: docker compose up -d {service.name}"
                 )
-
-
-def is_ready(container: Container, healths: Sequence[Mapping[str, object]]) -> bool:
-    """Return whether a container is healthy, and each proxy sends it requests."""
-    if container.state != "running" or container.health not in {"healthy", ""}:
-        return False
-    return all(fleet_view.is_served(health, container.id) for health in healths)
 
 
 def select(project: Project, names: Sequence[str]) -> list[Service]:

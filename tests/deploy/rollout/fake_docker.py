@@ -1,6 +1,7 @@
 """A docker program for tests: a project in a JSON file, and docker's answers about it.
 
 ``broken`` images end with exit code 78; containers of others are healthy at once. Proxies see all healthy API servers.
+As docker compose's, its ``up`` starts stopped containers too, unless it gets ``--no-start``. A port has one container.
 Every command that changes something is noted in ``changes``.
 """
 
@@ -31,7 +32,7 @@ def container(
     """Return a container named SERVICE-NUMBER."""
     service_name, _, number = name.rpartition("-")
     return {
-        "Id": f"{name:a<64}".replace("-", "0"),
+        "Id": f"{number}0{service_name.removeprefix('apiserver-'):a<62}".replace("-", "0"),
         "Name": f"/{PROJECT}-{name}",
         "Image": f"sha256:{image}",
         "Config": {
@@ -71,22 +72,45 @@ class FakeDocker:
             self.out.append("\n".join(f"{name} {each['hash']}" for name, each in services.items()))
         elif "up" in arguments:
             scales = [after for option, after in pairwise(arguments) if option == "--scale"]
-            for name, _, scale in (each.partition("=") for each in scales):
-                self._start(name, int(scale))
+            return max(
+                self._scale(name, int(count), arguments) for name, _, count in (each.partition("=") for each in scales)
+            )
         return 0
 
-    def _start(self, name: str, scale: int) -> None:
+    def _scale(self, name: str, scale: int, arguments: list[str]) -> int:
         config, containers = self.state["services"][name], self.state["containers"]
-        present = [each for each in containers if each["Config"]["Labels"]["com.docker.compose.service"] == name]
-        number = max((int(each["Name"].rpartition("-")[2]) for each in present), default=0)
-        for _ in range(scale - len(present)):
-            number += 1
-            broken = config["image"] in self.state.get("broken", ())
-            new = container(f"{name}-{number}", image=config["image"], config_hash=config["hash"])
-            if broken:
-                new["State"] |= {"Status": "restarting", "ExitCode": 78, "Health": {"Status": "starting"}}
-            containers.append(new)
-            self._note(f"start {name}-{number}")
+        numbers = [int(each["Name"].rpartition("-")[2]) for each in self._present(name)]
+        for number in range(max(numbers, default=0) + 1, max(numbers, default=0) + 1 + scale - len(numbers)):
+            containers.append(
+                container(f"{name}-{number}", image=config["image"], config_hash=config["hash"], state="created")
+            )
+            self._note(f"create {name}-{number}" if "--no-start" in arguments else "")
+        if "--no-start" in arguments:
+            return 0
+        return max((self._start([each["Id"]]) for each in self._present(name)), default=0)
+
+    def _present(self, service_name: str) -> list[dict[str, Any]]:
+        labels = "com.docker.compose.service"
+        return [each for each in self.state["containers"] if each["Config"]["Labels"][labels] == service_name]
+
+    def _start(self, arguments: list[str]) -> int:
+        """Start a container, unless it runs already or its port is in use."""
+        found = self._find(arguments[-1])
+        if found["State"]["Status"] in {"running", "restarting"}:
+            return 0
+        name = found["Name"].removeprefix(f"/{PROJECT}-")
+        service_name = name.rpartition("-")[0]
+        others = [each for each in self._present(service_name) if each["State"]["Status"] == "running"]
+        if others and any(
+            each["published"] == "8000" for each in self.state["services"][service_name].get("ports", ())
+        ):
+            return 1
+        if found["Image"].removeprefix("sha256:") in self.state.get("broken", ()):
+            found["State"] |= {"Status": "restarting", "ExitCode": 78, "Health": {"Status": "starting"}}
+        else:
+            found["State"] |= {"Status": "running", "Health": {"Status": self.state.get("health", "healthy")}}
+        self._note(f"start {name}")
+        return 0
 
     def _ps(self, arguments: list[str]) -> int:
         del arguments
@@ -105,12 +129,15 @@ class FakeDocker:
         return 0
 
     def _stop(self, arguments: list[str]) -> int:
-        self._note(f"stop {self._find(arguments[-1])['Name'].removeprefix(f'/{PROJECT}-')}")
+        found = self._find(arguments[-1])
+        found["State"] |= {"Status": "exited"}
+        self._note(f"stop {found['Name'].removeprefix(f'/{PROJECT}-')}")
         return 0
 
     def _rm(self, arguments: list[str]) -> int:
-        self.state["containers"].remove(self._find(arguments[-1]))
-        self._note("")
+        found = self._find(arguments[-1])
+        self.state["containers"].remove(found)
+        self._note(f"remove {found['Name'].removeprefix(f'/{PROJECT}-')}")
         return 0
 
     def _logs(self, arguments: list[str]) -> int:
@@ -128,18 +155,32 @@ class FakeDocker:
         elif "expect" in arguments:
             self._note(" ".join(arguments[arguments.index("expect") :]))
             return int(self.state.get("expect", 0))
+        elif self._find(arguments[0])["Image"].removeprefix("sha256:") in self.state.get("silent", ()):
+            return 1
         else:
-            self.out.append(json.dumps({"replicas": [self._replica(each) for each in self.state["containers"]]}))
+            servers = [each for each in self.state["containers"] if "apiserver" in each["Name"]]
+            blind = self._find(arguments[0])["Image"].removeprefix("sha256:") in self.state.get("blind", ())
+            replicas = [] if blind else [self._replica(each) for each in servers if _runs(each)]
+            services = [name for name in self.state["services"] if name.startswith("apiserver")]
+            health: dict[str, Any] = {
+                "replicas": replicas,
+                "services": {name: {} for name in services},
+                "redis": {"up": True},
+            }
+            self.out.append(json.dumps(health | {"accepts": True} | self.state.get("answer", {})))
         return 0
 
     def _replica(self, each: dict[str, Any]) -> dict[str, Any]:
         name = each["Config"]["Labels"]["com.docker.compose.service"]
         pairs = self.state.get("pairs", {}).get(name, [name] if name.startswith("apiserver") else [])
         is_ready = each["State"]["Health"]["Status"] == "healthy"
+        drained = each["Name"].removeprefix(f"/{PROJECT}-") in self.state.get("drained", ())
+        is_served = is_ready and not drained
         return {
             "replica_id": f"{each['Id'][:12]}-0123456789ab",
-            "state": "ready" if is_ready else "starting",
-            "pairs": {pair: {"ready": is_ready, "why": None} for pair in pairs},
+            "state": "draining" if drained else "ready" if is_ready else "starting",
+            "why": "drained by an operator" if drained else None if is_ready else "its engine is dead",
+            "pairs": {pair: {"ready": is_served, "why": None if is_served else "no engine"} for pair in pairs},
         }
 
     def _find(self, identity: str) -> dict[str, Any]:
@@ -149,6 +190,10 @@ class FakeDocker:
         if change:
             self.state["changes"].append(change)
         self.path.write_text(json.dumps(self.state))
+
+
+def _runs(each: dict[str, Any]) -> bool:
+    return each["State"]["Status"] == "running"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -38,6 +39,10 @@ class FakeProject:
         assert timeout > 0
         fake = FakeDocker(self.folder / "state.json")
         status = fake.run(list(command[1:]))
+        if self.state.get("interrupt") in self.state["changes"]:
+            fake.state["interrupt"] = None
+            (self.folder / "state.json").write_text(json.dumps(fake.state))
+            raise KeyboardInterrupt
         return CompletedProcess(command, status, "\n".join(fake.out), "No such image" if status else "")
 
     @property
@@ -47,8 +52,10 @@ class FakeProject:
 
     @property
     def changes(self) -> list[str]:
-        """What was changed, in order."""
-        return self.state["changes"]
+        """What was changed, in order; a stop that its removal follows is one change."""
+        changes: list[str] = self.state["changes"]
+        stopped = {each for each, after in pairwise(changes) if after == each.replace("stop ", "remove ")}
+        return [each for each in changes if each.replace("remove ", "stop ") not in stopped or each in stopped]
 
     def roll(self, *names: str, **choices: Any) -> None:
         """Roll, with a clock that only waiting moves."""

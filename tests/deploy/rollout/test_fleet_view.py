@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deploy.rollout import fleet_view
+from proxy.fleet.replica import DRAINED
 
 ONE, OTHER = "a" * 64, "b" * 64
 
@@ -15,12 +16,33 @@ def line(container_id: str, *ready: str, state: str = "ready", waiting: tuple[st
 
 
 def test_served_is_ready_with_all_pairs() -> None:
-    assert fleet_view.is_served({"replicas": [line(OTHER, "en-de"), line(ONE, "en-de")]}, ONE)
-    assert not fleet_view.is_served({"replicas": [line(OTHER, "en-de")]}, ONE)
-    assert not fleet_view.is_served({"replicas": [line(ONE, "en-de", state="draining")]}, ONE)
-    assert not fleet_view.is_served({"replicas": [line(ONE, "en-de", waiting=("de-en",))]}, ONE)
-    assert not fleet_view.is_served({"replicas": [{"replica_id": None, "state": "down", "pairs": {}}]}, ONE)
-    assert not fleet_view.is_served({}, ONE)
+    assert fleet_view.why_not_served({"replicas": [line(OTHER, "en-de"), line(ONE, "en-de")]}, ONE) is None
+    stopping = line(ONE, "en-de", state="draining") | {"why": "the server is stopping"}
+    assert fleet_view.why_not_served({"replicas": [stopping]}, ONE) == "draining: the server is stopping"
+    assert fleet_view.why_not_served({"replicas": [line(ONE, "en-de", waiting=("de-en",))]}, ONE) == "de-en: None"
+
+
+def test_unseen_server_shows_why_the_silent_ones_are() -> None:
+    """One that refuses the proxy's token has no id, so it may be one of them."""
+    silent: dict[str, Any] = {
+        "url": "http://10.0.0.7:8001",
+        "replica_id": None,
+        "state": "down",
+        "why": "wrong token",
+        "pairs": {},
+    }
+    expected = "it is not among the servers that answer; http://10.0.0.7:8001: wrong token"
+    assert fleet_view.why_not_served({"replicas": [silent, line(OTHER, "en-de")]}, ONE) == expected
+    assert fleet_view.why_not_served({}, ONE) == "it is not among the servers that answer"
+
+
+def test_drained_server_is_as_its_operator_wants_it() -> None:
+    drained = {"replicas": [line(ONE, waiting=("en-de",), state="draining") | {"why": DRAINED}]}
+    assert fleet_view.why_not_served(drained, ONE) is None
+    assert fleet_view.is_drained(drained, ONE)
+    assert not fleet_view.is_drained(drained, OTHER)
+    assert fleet_view.ready_pairs(drained) == frozenset()
+    assert fleet_view.DRAINED == DRAINED
 
 
 def test_pairs_served_alone_are_those_no_other_is_ready_for() -> None:

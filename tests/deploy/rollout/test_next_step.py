@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -62,14 +63,25 @@ def test_ended_containers_go_first() -> None:
     assert (step.action, step.container) == (Action.STOP, ended)
 
 
+def failed(inspected: dict[str, Any], waited: float) -> str | None:
+    return why_failed(parse_container(inspected), waited=waited, timeout=60, restarts_before=0)
+
+
+def test_restarts_of_past_weeks_are_no_failure() -> None:
+    inspected = container("proxy-1")
+    inspected["RestartCount"] = 5 + MAX_RESTARTS
+    assert why_failed(parse_container(inspected), waited=1, timeout=60, restarts_before=6) is None
+    assert "ended 3 times" in str(why_failed(parse_container(inspected), waited=1, timeout=60, restarts_before=5))
+
+
 def test_why_failed_gives_up_what_cannot_start() -> None:
     inspected = container("proxy-1", state="restarting")
-    assert why_failed(parse_container(inspected), 1, 60) is None, "it may be back"
+    assert failed(inspected, 1) is None, "it may be back"
     inspected["State"]["ExitCode"] = 78
-    assert "exit code 78" in str(why_failed(parse_container(inspected), 1, 60))
+    assert "exit code 78" in str(failed(inspected, 1))
     inspected["State"] |= {"Status": "running", "ExitCode": 0}
-    assert why_failed(parse_container(inspected), 1, 60) is None
-    assert why_failed(parse_container(inspected), 61, 60) == "it was not ready after 60 s"
+    assert failed(inspected, 1) is None
+    assert failed(inspected, 61) == "it was not ready after 60 s"
     inspected["RestartCount"] = MAX_RESTARTS
-    assert why_failed(parse_container(inspected), 1, 60) == "it ended 3 times"
-    assert why_failed(one(1, state="exited"), 1, 60) == "it ended with exit code 0"
+    assert failed(inspected, 1) == "it ended 3 times"
+    assert failed(container("proxy-1", state="exited"), 1) == "it ended with exit code 0"

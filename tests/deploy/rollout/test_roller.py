@@ -10,12 +10,17 @@ from deploy.rollout.roller import RollStoppedError
 from tests.deploy.rollout.fake_docker import container
 from tests.deploy.rollout.projects import FakeProject, containers, fleet
 
+ONE_PORT = [{"published": "8000"}]
 ALL = ("proxy-1", "apiserver-de-1", "apiserver-fr-1")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> FakeProject:
     return FakeProject(tmp_path)
+
+
+def replaced(service: str) -> list[str]:
+    return [f"create {service}-2", f"stop {service}-1", f"start {service}-2", f"remove {service}-1"]
 
 
 def test_new_image_rolls_api_servers_then_proxies(project: FakeProject) -> None:
@@ -61,9 +66,11 @@ def test_changed_catalog_rolls_its_server(project: FakeProject, tmp_path: Path) 
 
 def test_roll_stops_at_a_container_that_does_not_start(project: FakeProject) -> None:
     project.write(fleet(de=2), containers(*ALL, "apiserver-de-2", image="old"), broken=["new"])
-    with pytest.raises(RollStoppedError, match=r"refuses its settings or its catalog .* the others serve on as before"):
+    with pytest.raises(
+        RollStoppedError, match=r"refuses its settings or its catalog .* Running: pairway-apiserver-de-1"
+    ):
         project.roll()
-    assert project.changes == ["start apiserver-de-3", "stop apiserver-de-3"]
+    assert project.changes == ["start apiserver-de-3", "remove apiserver-de-3"]
     assert "  | apiserver: catalog of /pairway-apiserver-de-3 is wrong" in project.lines
 
 
@@ -99,11 +106,15 @@ def test_roll_restores_missing_containers_and_the_scale(project: FakeProject) ->
 def test_short_memory_rolls_one_after_the_other(project: FakeProject) -> None:
     project.write(fleet(de=2), containers(*ALL, "apiserver-de-2", image="old"), available_kb=500_000)
     project.roll("apiserver-de")
-    assert project.changes[:4] == [
+    assert project.changes[:8] == [
+        "create apiserver-de-3",
         "stop apiserver-de-1",
         "start apiserver-de-3",
+        "remove apiserver-de-1",
+        "create apiserver-de-4",
         "stop apiserver-de-2",
         "start apiserver-de-4",
+        "remove apiserver-de-2",
     ]
     assert any("0.5 GiB of memory are available, and one uses 1.0 GiB" in line for line in project.lines)
 
@@ -114,7 +125,7 @@ def test_in_place_refuses_to_end_a_pairs_only_server(project: FakeProject) -> No
         project.roll("apiserver-de", in_place=True)
     assert project.changes == []
     project.roll("apiserver-de", in_place=True, allow_outage=True)
-    assert project.changes[:2] == ["stop apiserver-de-1", "start apiserver-de-1"]
+    assert project.changes[:4] == replaced("apiserver-de")
 
 
 def test_gpu_services_roll_in_place(project: FakeProject) -> None:
@@ -126,17 +137,99 @@ def test_gpu_services_roll_in_place(project: FakeProject) -> None:
     pairs = {"apiserver-de": ["en-de"], "apiserver-fr": ["en-de"]}
     project.write(services, containers(*ALL, image="old"), pairs=pairs)
     project.roll()
-    assert project.changes[:2] == ["stop apiserver-de-1", "start apiserver-de-1"]
+    assert project.changes[:4] == replaced("apiserver-de")
     assert any("its GPU has memory for one engine" in line for line in project.lines)
 
 
 def test_proxy_with_one_port_is_replaced_in_place(project: FakeProject) -> None:
     services = fleet()
-    services["proxy"]["ports"] = [{"published": "8000"}]
+    services["proxy"]["ports"] = ONE_PORT
     project.write(services, containers(*ALL, image="old"))
     project.roll("proxy")
-    assert project.changes[:2] == ["stop proxy-1", "start proxy-1"]
+    assert project.changes[:4] == replaced("proxy")
     assert any("COMPOSE_PROFILES=edge avoids that" in line for line in project.lines)
+
+
+def states(project: FakeProject) -> dict[str, str]:
+    return {each["Name"].removeprefix("/pairway-"): each["State"]["Status"] for each in project.state["containers"]}
+
+
+def test_only_proxy_serves_again_if_its_successor_fails(project: FakeProject) -> None:
+    services = fleet()
+    services["proxy"]["ports"] = ONE_PORT
+    project.write(services, containers(*ALL, image="old"), broken=["new"])
+    with pytest.raises(RollStoppedError, match=r"exit code 78.*pairway-proxy-2 was removed. Running: pairway-proxy-1"):
+        project.roll("proxy")
+    assert states(project)["proxy-1"] == "running"
+    assert "proxy-2" not in states(project)
+    assert project.changes[-1] == "start proxy-1"
+
+
+def test_only_api_server_serves_again_if_its_successor_fails(project: FakeProject) -> None:
+    project.write(fleet(), containers(*ALL, image="old"), broken=["new"])
+    with pytest.raises(RollStoppedError, match=r"pairway-apiserver-de-2 was removed. Running: pairway-apiserver-de-1"):
+        project.roll("apiserver-de", in_place=True, allow_outage=True)
+    assert states(project)["apiserver-de-1"] == "running"
+
+
+def test_interrupt_in_place_starts_the_old_one_again(project: FakeProject) -> None:
+    services = fleet()
+    services["proxy"]["ports"] = ONE_PORT
+    project.write(services, containers(*ALL, image="old"), interrupt="start proxy-2")
+    with pytest.raises(KeyboardInterrupt):
+        project.roll("proxy")
+    assert states(project) == dict.fromkeys((*ALL, "redis-1"), "running")
+
+
+def test_new_proxy_sees_the_pairs_that_the_old_one_saw(project: FakeProject) -> None:
+    """In place too, where the old one no longer answers."""
+    services = fleet()
+    for ports in ([{"published": "8000-8019"}], ONE_PORT):
+        services["proxy"]["ports"] = ports
+        project.write(services, containers(*ALL, image="old"), blind=["new"])
+        with pytest.raises(
+            RollStoppedError, match=r"not ready after 5 s .*does not see apiserver-de, apiserver-fr rea"
+        ):
+            project.roll("proxy", timeout=5)
+        assert states(project)["proxy-1"] == "running"
+
+
+def test_broken_server_delays_no_proxy(project: FakeProject) -> None:
+    """Docker finds no proxy healthy that misses a pair; one of the servers, up to date, has a dead engine."""
+    services = fleet()
+    services["proxy"]["hash"] = "h2"
+    services["proxy"]["ports"] = ONE_PORT
+    everything = [container(ALL[0]), container(ALL[1]), container(ALL[2], health="unhealthy")]
+    project.write(services, [*everything, container("redis-1", image="redis:7")], health="starting")
+    project.roll()
+    assert project.changes[:4] == replaced("proxy")
+    assert any("warning: pairway-apiserver-fr-1 failed: it was not ready after 0 s" in line for line in project.lines)
+    assert any("its engine is dead" in line for line in project.lines)
+
+
+def test_broken_new_container_is_not_passed_over(project: FakeProject) -> None:
+    """Of a roll that was broken off: the old one must not end for it."""
+    both = [container("apiserver-de-1", image="old"), container("apiserver-de-2", health="unhealthy")]
+    project.write(fleet(), [*containers("proxy-1", "apiserver-fr-1"), *both])
+    with pytest.raises(RollStoppedError, match=r"de-2 stays, because this roll did not start it. Running: .*-1, .*-2"):
+        project.roll()
+    assert project.changes == []
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_no_answer_of_any_proxy_ends_no_server(project: FakeProject, *, in_place: bool) -> None:
+    project.write(fleet(), containers(*ALL, image="old"), silent=["old"])
+    with pytest.raises(RollStoppedError, match="no proxy answers"):
+        project.roll("apiserver-de", in_place=in_place, timeout=70)
+    assert states(project)["apiserver-de-1"] == "running"
+    assert "stop apiserver-de-1" not in project.changes
+    assert project.now >= 60
+
+
+def test_drained_server_counts_as_ready(project: FakeProject) -> None:
+    project.write(fleet(de=2), containers(*ALL, "apiserver-de-2", image="old"), drained=["apiserver-de-3"])
+    project.roll("apiserver-de")
+    assert any(line.endswith("drained by an operator: it gets no requests") for line in project.lines)
 
 
 def test_dry_run_changes_nothing(project: FakeProject) -> None:
