@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from benchmarks.harness.report import NONE, Checks, table
@@ -24,7 +25,11 @@ def report(results: Sequence[RowResult], header: Iterable[str], removal: Checks)
 
 
 def _cells(result: RowResult, calm: float | None) -> tuple[str, ...]:
-    p95 = f"{result.p95_ms:.0f}" + ("" if calm is None or result.row == CALM else f" ({calm:.0f})")
+    p95 = (
+        NONE
+        if math.isnan(result.p95_ms)
+        else f"{result.p95_ms:.0f}" + ("" if calm is None or result.row == CALM else f" ({calm:.0f})")
+    )
     return (
         result.row,
         result.action,

@@ -56,7 +56,7 @@ class Row:
     """One row.
 
     ``settings`` are the ``.env``'s lines that the fleet needs before; ``via`` is the service that gets the load, ``may_fail`` the pairs whose
-    only server is killed. ``prepare`` is done before the load; ``ends_fleet``: nothing answers after the event.
+    only server is killed. ``prepare`` is done before the fleet has them; ``ends_fleet``: nothing answers after the event.
     """
 
     name: str
@@ -75,7 +75,6 @@ async def measure(row: Row, fleet: Deployment, pace: Pace) -> RowResult:
     result = RowResult(row.name, row.action, row.via)
     samples: list[Sample] = []
     try:
-        await fleet.prepare(row.settings)
         if row.prepare is not None:
             await row.prepare(fleet)
         await fleet.prepare(row.settings)
