@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,8 @@ from benchmarks.harness.report import Checks, percentile_ms
 
 # Statuses with which a pair without any server may refuse.
 REFUSALS = frozenset({502, 503})
+# A request that ends sooner without an answer met a closed port, or a connection that was just being closed.
+ACCEPTED_SECONDS = 0.1
 # Failed requests of a row that the figures list one by one.
 MAX_LISTED = 200
 
@@ -66,3 +69,13 @@ def seconds_without(samples: Sequence[Sample], pairs: Collection[str], began: fl
     """Return how long after ``began`` the last of the pairs' requests failed; 0 when none did."""
     ends = [sample.ended for sample in samples if sample.stream in pairs and sample.failed and sample.ended >= began]
     return max(ends, default=began) - began
+
+
+def broken_off(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the requests that a fleet which stops had accepted and did not answer.
+
+    From the first that is turned away at once the port is closed. Docker's own listener may hold later ones for a while.
+    """
+    unanswered = [sample for sample in samples if sample.status == 0]
+    closed = min((each.sent for each in unanswered if each.seconds < ACCEPTED_SECONDS), default=math.inf)
+    return [sample for sample in unanswered if sample.sent < closed and sample.seconds >= ACCEPTED_SECONDS]

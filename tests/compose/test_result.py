@@ -7,7 +7,7 @@ import pytest
 from benchmarks.harness.load import Sample
 from benchmarks.harness.report import Checks
 from tests.compose.report import report
-from tests.compose.result import RowResult, seconds_without
+from tests.compose.result import RowResult, broken_off, seconds_without
 from tests.compose.traffic import judged
 
 FRENCH = frozenset({"en-fr"})
@@ -63,6 +63,15 @@ def test_seconds_without_ends_with_the_last_failure() -> None:
     ]
     assert seconds_without(samples, FRENCH, began=1.0) == pytest.approx(6.1)
     assert seconds_without([sample("en-fr")], FRENCH, began=1.0) == 0
+
+
+def test_broken_off_are_accepted_before_the_port_closed() -> None:
+    accepted, served = sample(at=1.0, status=0, code="ConnectionError"), sample(at=1.0)
+    refused = sample(at=2.0, status=0, code="ConnectionRefusedError")._replace(ended=2.01)
+    held = sample(at=3.0, status=0, code="ConnectionError")
+    assert broken_off([served, accepted, refused, held]) == [accepted]
+    assert broken_off([accepted]) == [accepted]
+    assert not broken_off([served, refused])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import time
 
 from tests.compose.deployment import LOOK_SECONDS
+from tests.compose.result import broken_off
 from tests.compose.rows.row import RowRun
 from tests.compose.traffic import SENTENCES
 from tests.support.waiting import wait_until
@@ -14,8 +15,6 @@ LONG_REQUESTS = 4
 # Some seconds of work for the engine.
 LONG_SENTENCES = 80
 IN_FLIGHT_SECONDS = 10.0
-# A request that ends sooner without an answer met a closed port, or a connection that was just being closed.
-ACCEPTED_SECONDS = 0.1
 
 
 async def everything(run: RowRun) -> None:
@@ -30,7 +29,7 @@ async def everything(run: RowRun) -> None:
     right = sum(not answer.failed for answer in answers)
     run.note("long requests answered", f"{right} of {LONG_REQUESTS}")
     run.result.checks.holds("every accepted long request was answered", right == LONG_REQUESTS, measured=str(right))
-    broken = [sample for sample in run.traffic.samples if sample.status == 0 and sample.seconds >= ACCEPTED_SECONDS]
+    broken = broken_off(run.traffic.samples)
     run.result.checks.at_most("accepted requests without an answer", len(broken), 0, timing=False)
     left = await run.fleet.containers("proxy", stopped=True)
     run.result.checks.holds("no container is left", not left)
