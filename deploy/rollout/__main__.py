@@ -18,8 +18,6 @@ from deploy.rollout.roller import DEFAULT_TIMEOUT_SECONDS, Roller, RollOptions, 
 # Of docker compose itself; each takes a value.
 COMPOSE_OPTIONS = ("--file", "--project-name", "--profile", "--env-file")
 
-NO_CHECK = ", because the check of settings could not run; --no-check skips it, for images without it"
-
 
 def say(line: str) -> None:
     """Print a line at once."""
@@ -60,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, output = (0, "check: skipped") if options.no_check else docker.check_settings(options.env_file)
         say(output)
         if status:
-            print(f"roll: nothing was changed{'' if status == EXIT_CONFIG else NO_CHECK}", file=sys.stderr)
+            reason = "" if status == EXIT_CONFIG else f": {docker.why_not_checked()}"
+            print(f"roll: nothing was changed{reason}", file=sys.stderr)
             return EXIT_CONFIG if status == EXIT_CONFIG else 1
         Roller(docker, choices, say).roll(options.services)
     except BlockingIOError:

@@ -41,6 +41,7 @@ class Service:
     ports: tuple[int, ...] = ()
     has_device: bool = False
     depends_on: tuple[str, ...] = ()
+    has_keys: bool = False
 
     @property
     def can_double(self) -> bool:
@@ -107,6 +108,7 @@ def parse_service(
         tuple(port_count(str(each["published"])) for each in config.get("ports") or () if each.get("published")),
         bool(reservations.get("devices")),
         tuple(_mapping(config.get("depends_on"))),
+        kind is Kind.PROXY and environment.get("PROXY_KEYS") not in {None, "", "off"},
     )
 
 

@@ -91,6 +91,19 @@ class Docker:
             output += [line for line in lines if line.startswith("check: ")] or lines[-ERROR_LINES:]
         return status, "\n".join(line for line in dict.fromkeys(output) if not status or line != SETTINGS_ARE_RIGHT)
 
+    def why_not_checked(self) -> str:
+        """Return why the check of settings could not run, and what to do."""
+        text = self._try(self._compose("config", "--format", "json"))
+        if text is None:
+            return (
+                "docker compose cannot read its files or .env (its message is above); a duration needs a unit, such as "
+                "PAIRWAY_STOP_GRACE=60s"
+            )
+        image = json.loads(text)["services"].get("proxy", {}).get("image", "")
+        if image and self._image_id(image) is None:
+            return f"there is no image {image}; build it: docker compose build"
+        return "the check of settings could not run; --no-check skips it, for images without it"
+
     def read_project(self) -> Project:
         """Read all services and containers."""
         config: dict[str, Any] = json.loads(self._run(self._compose("config", "--format", "json")))

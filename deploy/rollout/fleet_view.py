@@ -48,6 +48,12 @@ def is_drained(health: Mapping[str, Any], container_id: str) -> bool:
     return (find_replica(health, container_id) or {}).get("why") == DRAINED
 
 
+def redis_error(health: Mapping[str, Any]) -> str | None:
+    """Return why the proxy does not reach Redis, or None."""
+    redis: Mapping[str, Any] = health.get("redis") or {"up": True}
+    return None if redis["up"] else str(redis.get("error"))
+
+
 def ready_pairs(health: Mapping[str, Any]) -> frozenset[str]:
     """Return the pairs that any server is ready for."""
     return _ready(health.get("replicas", ()))

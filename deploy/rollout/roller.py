@@ -68,10 +68,13 @@ class Roller:
         """
         project = self.docker.read_project()
         services = select(project, names)
+        if not any(project.of(each) for each in project.services):
+            raise RollStoppedError("the project has no containers yet; first: docker compose up -d --wait")
         for service in services:
             self._announce(service, project)
         if not self.options.dry_run:
             for service in services:
+                self._guard_keys(service, project)
                 self._roll_service(service, project)
             self._confirm_capacity(project)
         self._name_others(project)
@@ -212,6 +215,18 @@ class Roller:
                     "--allow-outage accepts an outage of these pairs"
                 )
 
+    def _guard_keys(self, service: Service, project: Project) -> None:
+        """Refuse to replace proxies that remember keys by new ones that cannot read them."""
+        stale = [each for each in project.of(service) if each.why_stale(service)]
+        if not service.has_keys or not stale or self.options.allow_outage:
+            return
+        errors = [fleet_view.redis_error(health) for health in self._readiness.read_healths(project).values()]
+        if reason := next((each for each in errors if each), None):
+            raise RollStoppedError(
+                f"Redis is away ({reason}), so a new proxy would know no API keys, and the present ones remember them "
+                "for an hour. Start Redis first (docker compose up -d redis); --allow-outage rolls in spite of it"
+            )
+
     def _ask_proxies(self, container: Container, project: Project) -> list[Mapping[str, Any]]:
         started = self.clock()
         while True:
@@ -276,11 +291,18 @@ class Roller:
 
     def _confirm_capacity(self, project: Project) -> None:
         """Set the expected replicas, which the proxies compare with those that are ready."""
-        wanted = [f"{each.name}={each.replicas}" for each in project.services if each.kind is Kind.API_SERVER]
+        counts = {each.name: each.replicas for each in project.services if each.kind is Kind.API_SERVER}
         project.containers = self.docker.read_containers(project.name)
         proxies = project.running(Kind.PROXY)
+        if not counts or not proxies:
+            return
+        # One refused service would refuse all.
+        known = (self.docker.read_health(proxies[0]) or {}).get("services", counts)
+        if unknown := sorted(counts.keys() - known.keys()):
+            self.say(f"{', '.join(unknown)}: no expected replicas, because PROXY_REPLICAS does not name it")
+        wanted = [f"{name}={count}" for name, count in counts.items() if name in known]
         command = ("python", "-m", "proxy.fleet", "expect", *wanted)
-        if not wanted or not proxies:
+        if not wanted:
             return
         if self.docker.execute(proxies[0], *command) is None:
             self.say(f"expected replicas were not set; do it later: docker compose exec proxy {' '.join(command)}")

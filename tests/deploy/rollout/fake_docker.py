@@ -161,7 +161,11 @@ class FakeDocker:
             servers = [each for each in self.state["containers"] if "apiserver" in each["Name"]]
             blind = self._find(arguments[0])["Image"].removeprefix("sha256:") in self.state.get("blind", ())
             replicas = [] if blind else [self._replica(each) for each in servers if _runs(each)]
-            services = [name for name in self.state["services"] if name.startswith("apiserver")]
+            services = [
+                name
+                for name in self.state["services"]
+                if name.startswith("apiserver") and name not in self.state.get("unnamed", ())
+            ]
             health: dict[str, Any] = {
                 "replicas": replicas,
                 "services": {name: {} for name in services},

@@ -57,6 +57,14 @@ def test_failed_command_shows_its_last_lines() -> None:
     assert "line 88" not in str(caught.value)
 
 
+def test_unreadable_settings_of_compose_are_named() -> None:
+    def run(command: object, timeout: float) -> subprocess.CompletedProcess[str]:
+        del timeout
+        return subprocess.CompletedProcess([str(command)], 15, "", "missing unit in duration")
+
+    assert "PAIRWAY_STOP_GRACE=60s" in Docker(run=run).why_not_checked()
+
+
 def test_check_gets_this_shells_settings(project: FakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAIRWAY_DE_MODLES", "en-de")
     assert project.docker.check_settings()[0] == 0
@@ -134,6 +142,9 @@ def test_wrong_setting_stops_before_anything_changes(program: FakeProject, capfd
     program.write(state["services"], state["containers"], check=1)
     assert main([]) == 1
     assert "--no-check skips it" in capfd.readouterr().err
+    program.write(state["services"], state["containers"], check=1, missing=["new"])
+    assert main([]) == 1
+    assert "nothing was changed: there is no image new; build it" in capfd.readouterr().err
 
 
 def test_stopped_roll_has_status_1(program: FakeProject, capfd: pytest.CaptureFixture[str]) -> None:

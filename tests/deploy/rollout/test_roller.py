@@ -265,6 +265,41 @@ def test_expected_capacity_may_be_away(project: FakeProject) -> None:
     assert any("expected replicas were not set; do it later" in line for line in project.lines)
 
 
+def test_service_that_no_proxy_knows_is_not_expected(project: FakeProject) -> None:
+    project.write(fleet(), containers(*ALL), unnamed=["apiserver-fr"])
+    project.roll()
+    assert project.changes == ["expect apiserver-de=1"]
+    assert "apiserver-fr: no expected replicas, because PROXY_REPLICAS does not name it" in project.lines
+
+
+def test_proxies_with_keys_stay_while_redis_is_away(project: FakeProject) -> None:
+    services = fleet()
+    away = {"redis": {"up": False, "error": "connection refused"}}
+    project.write(services, containers(*ALL, image="old"), answer=away)
+    project.roll("apiserver-de")
+    services["proxy"]["environment"]["PROXY_KEYS"] = "on"
+    project.write(services, containers(*ALL, image="old"), answer=away)
+    with pytest.raises(RollStoppedError, match=r"Redis is away \(connection refused\), .*docker compose up -d redis"):
+        project.roll("proxy")
+    assert project.changes == []
+    project.roll("proxy", allow_outage=True)
+    assert project.changes[:2] == ["start proxy-2", "stop proxy-1"]
+
+
+def test_empty_project_is_started_first(project: FakeProject) -> None:
+    project.write(fleet(), [])
+    with pytest.raises(RollStoppedError, match="no containers yet; first: docker compose up -d"):
+        project.roll()
+    assert project.changes == []
+
+
+def test_scale_of_none_needs_no_memory(project: FakeProject) -> None:
+    project.write(fleet(fr=0), containers(*ALL))
+    with pytest.raises(RollStoppedError, match="--allow-outage") as caught:
+        project.roll()
+    assert "--in-place" not in str(caught.value)
+
+
 def test_single_services_are_named_and_not_rolled(project: FakeProject) -> None:
     services = fleet()
     services["redis"]["hash"] = "h2"
