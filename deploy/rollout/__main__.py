@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -77,4 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C, so that a stopped container is started again, also when the terminal closes.
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.default_int_handler)
     sys.exit(main())

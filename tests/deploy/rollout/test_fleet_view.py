@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 from deploy.rollout import fleet_view
@@ -56,5 +61,24 @@ def test_pairs_served_alone_are_those_no_other_is_ready_for() -> None:
     assert fleet_view.pairs_served_alone({"replicas": replicas}, "d" * 64) == []
 
 
-def test_program_for_the_container_is_python() -> None:
-    compile(fleet_view.READ_HEALTH, "health", "exec")
+class Proxy(BaseHTTPRequestHandler):
+    """A proxy whose /readyz is 503."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the path."""
+        body = json.dumps({"path": self.path}).encode()
+        self.send_response(503 if self.path == "/readyz" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_program_for_the_container_prints_health() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        program = fleet_view.READ_HEALTH.replace("8000", str(server.server_port))
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)
+        server.shutdown()
+    assert json.loads(done.stdout) == {"path": "/health", "accepts": False}
