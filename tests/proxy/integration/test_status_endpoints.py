@@ -239,7 +239,7 @@ async def test_openapi_describes_every_route() -> None:
     assert set(described["paths"]) == {"/translate", "/usage", "/keys", "/keys/{key_id}"} | watched | changes
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
-    options = {"format", "do_not_translate", "terms", "pivot"}
+    options = {"format", "do_not_translate", "terms", "pivot", "alternatives", "split_sentences", "context", "xml"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
     refusals = {"400", "401", "403", "404", "408", "413", "415", "422", "429", "431", "502", "503", "504"}
