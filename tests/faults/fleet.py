@@ -51,7 +51,7 @@ SCRIPTED_TEXTS = TextSource(template="Room {}.", expected="[Room {}.]")
 MAX_TEXT_CHARS = 4000
 READY_SECONDS = 30.0
 # Two engines import vLLM at once on two cores.
-REAL_READY_SECONDS = 240.0
+REAL_READY_SECONDS = 400.0
 
 
 # What the proxy's metrics count.

@@ -21,8 +21,11 @@ from tests.support.waiting import Awake, wait_until
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 
-# Two engines start one after the other, each importing vLLM: 15 s on an idle machine, several times that on a busy one.
-START_SECONDS = 150
+# Two engines start one after the other: 15 s on an idle machine. The first start of a fresh checkout took 120 s for one
+# engine, because nothing of vLLM was in the page cache and other tests computed.
+START_SECONDS = 400
+# A hung machine's canary is late too; only an engine that really hangs may be restarted.
+CANARY_SECONDS = 20
 GREETINGS = {"en-de": "Good morning!", "de-en": "Guten Morgen!", "en-fr": "Good morning!", "fr-en": "Bonjour !"}
 
 
@@ -39,7 +42,7 @@ def api_server(folder: Path, **environment: str) -> Generator[tuple[Server, int]
 
 @asynccontextmanager
 async def client_of(port: int) -> AsyncGenerator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
         yield client
 
 
@@ -57,7 +60,10 @@ async def until_ready(client: httpx.AsyncClient, pairs: set[str], server: Server
         assert server.process.poll() is None, server.tail()
         return await ready_pairs(client) == pairs
 
-    await wait_until(ready, START_SECONDS, f"{pairs} ready")
+    try:
+        await wait_until(ready, START_SECONDS, f"{pairs} ready")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{server.tail()}") from error
 
 
 async def translate(client: httpx.AsyncClient, pair: str, text: str | None = None) -> httpx.Response:
@@ -98,9 +104,9 @@ async def exit_code(server: Server, within: float) -> int:
     return await asyncio.to_thread(server.process.wait, within)
 
 
-@pytest.mark.timeout(400)
 async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> None:
-    with api_server(tmp_path, APISERVER_CANARY_TIMEOUT="3") as (server, port):
+    settings = {"APISERVER_CANARY_TIMEOUT": str(CANARY_SECONDS), "APISERVER_REQUEST_TIMEOUT": "100"}
+    with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, PAIRS, server)
             await _check_all_pairs(client)
@@ -111,7 +117,7 @@ async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> Non
             whole = [*family(server), *before]
             assert len(server.children("EngineCore")) == 2
             server.kill()
-            await wait_until(gone(whole), 5, "nothing left of a killed server")
+            await wait_until(gone(whole), 30, "nothing left of a killed server")
 
 
 async def _check_all_pairs(client: httpx.AsyncClient) -> None:
@@ -142,7 +148,7 @@ async def _kill_one_engine_under_load(client: httpx.AsyncClient, server: Server)
         left = await ready_pairs(client)
         return left if left != PAIRS else set()
 
-    left = await wait_until(half_is_left, 3, "the death seen")
+    left = await wait_until(half_is_left, 30, "the death seen")
     assert left in ({"en-fr", "fr-en"}, {"en-de", "de-en"})
     await until_ready(client, PAIRS, server)
     stop.set()
@@ -160,10 +166,10 @@ async def _suspend_one_engine(client: httpx.AsyncClient, server: Server) -> None
     async def one_half() -> bool:
         return len(await ready_pairs(client)) == 2
 
-    await wait_until(one_half, 15, "the hanging engine's pairs are gone")
+    await wait_until(one_half, 60, "the hanging engine's pairs are gone")
     await until_ready(client, PAIRS, server)
     assert not alive([stopped])
-    # They learnt it with the engine's end, not at their deadline of 30 s.
+    # They learnt it with the engine's end, not at their deadline of 100 s.
     assert sorted(answer.status_code for answer in await asyncio.gather(*hung)) == [200, 200, 503, 503]
 
 
@@ -192,7 +198,6 @@ def wide_catalog(folder: Path) -> Path:
     return folder / "wide.yaml"
 
 
-@pytest.mark.timeout(300)
 async def test_sigterm_under_load_answers_all_in_flight(
     tmp_path: Path,
 ) -> None:
@@ -227,11 +232,10 @@ async def test_sigterm_under_load_answers_all_in_flight(
             with Awake() as awake:
                 assert await exit_code(server, 60) == 0, server.tail()
             assert awake.seconds < 15
-            await wait_until(gone(whole), 5, "nothing left")
+            await wait_until(gone(whole), 30, "nothing left")
     assert "Traceback" not in server.log.read_text()
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("stage", ["import", "EngineCore"])
 async def test_sigterm_while_an_engine_starts_ends_within_15_s(tmp_path: Path, stage: str) -> None:
     with api_server(tmp_path) as (server, port):
@@ -243,16 +247,16 @@ async def test_sigterm_while_an_engine_starts_ends_within_15_s(tmp_path: Path, s
                 except httpx.TransportError:
                     return False
 
-            await wait_until(answers, 60)
+            await wait_until(answers, START_SECONDS)
             if stage == "EngineCore":
-                await wait_until(lambda: len(family(server)) > 3, 60, "the engine's processes begin")
+                await wait_until(lambda: len(family(server)) > 3, START_SECONDS, "the engine's processes begin")
             whole = family(server)
             assert await ready_pairs(client) == set()
             with Awake() as awake:
                 server.signal(signal.SIGTERM)
                 assert await exit_code(server, 60) == 0, server.tail()
             assert awake.seconds < 15
-            await wait_until(gone(whole), 5, "nothing left")
+            await wait_until(gone(whole), 30, "nothing left")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +270,7 @@ async def test_sigterm_while_an_engine_starts_ends_within_15_s(tmp_path: Path, s
 )
 async def test_wrong_configuration_exits_with_78(tmp_path: Path, environment: dict[str, str], words: list[str]) -> None:
     with api_server(tmp_path, **environment) as (server, _):
-        assert await exit_code(server, 60) == 78
+        assert await exit_code(server, START_SECONDS) == 78
     said = server.log.read_text()
     assert said.startswith("apiserver: ")
     assert "Traceback" not in said
@@ -278,5 +282,5 @@ async def test_port_in_use_fails_the_start_at_once(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with api_server(tmp_path, APISERVER_PORT=port) as (server, _):
-            assert await exit_code(server, 60) == 3  # uvicorn's own: the start failed
+            assert await exit_code(server, START_SECONDS) == 3  # uvicorn's own: the start failed
     assert "address already in use" in server.log.read_text()

@@ -51,7 +51,6 @@ async def model_of(client: httpx.AsyncClient, text: str) -> str:
     return answer.json()["model"]
 
 
-@pytest.mark.timeout(600)
 async def test_model_is_changed_and_back_under_load(tmp_path: Path) -> None:
     catalog = tmp_path / "models.yaml"
     catalog.write_text(CATALOG.format(root=ROOT))
