@@ -11,6 +11,8 @@ from deploy.rollout.containers import Container, Kind, Service
 from deploy.rollout.docker import Docker, Project
 
 NO_ANSWER = "no proxy answers"
+# Between two looks at the fleet.
+POLL_SECONDS = 1.0
 
 
 @dataclass(slots=True)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from deploy.rollout import fleet_view
 from deploy.rollout.containers import Container, Kind, Service
 from deploy.rollout.docker import Docker, DockerError, Project
+from deploy.rollout.expected_capacity import confirm_capacity
 from deploy.rollout.next_step import Action, next_step, why_failed
-from deploy.rollout.readiness import NO_ANSWER, Readiness, has_proxies
+from deploy.rollout.outage_guard import OutageGuard
+from deploy.rollout.readiness import POLL_SECONDS, Readiness
 
 # As the containers' start period.
 DEFAULT_TIMEOUT_SECONDS = 600.0
-POLL_SECONDS = 1.0
-# For one proxy to answer, before a server is stopped.
-ANSWER_SECONDS = 60.0
 LOG_LINES = 20
 # Each container takes at most three steps: start, wait, stop.
 MAX_STEPS = 1000
@@ -54,9 +52,11 @@ class Roller:
     # Broken ones that are up to date.
     _passed: set[str] = field(default_factory=set[str], init=False)
     _readiness: Readiness = field(init=False)
+    _guard: OutageGuard = field(init=False)
 
     def __post_init__(self) -> None:
         self._readiness = Readiness(self.docker)
+        self._guard = OutageGuard(self.docker, self._readiness, self.clock, self.sleep)
 
     def roll(self, names: Sequence[str] = ()) -> None:
         """Bring services up to date, by default all API servers and then all proxies.
@@ -74,9 +74,10 @@ class Roller:
             self._announce(service, project)
         if not self.options.dry_run:
             for service in services:
-                self._guard_keys(service, project)
+                if not self.options.allow_outage:
+                    _refuse(self._guard.why_not_replace(service, project))
                 self._roll_service(service, project)
-            self._confirm_capacity(project)
+            confirm_capacity(self.docker, project, self.say)
         self._name_others(project)
 
     def _announce(self, service: Service, project: Project) -> None:
@@ -197,49 +198,15 @@ class Roller:
         except DockerError as error:
             self.say(f"{old.name} did not start again: {error}")
 
+    def _guard_pairs(self, container: Container, service: Service, project: Project) -> None:
+        if not self.options.allow_outage:
+            _refuse(self._guard.why_not_end(container, service, project))
+
     def _stop(self, container: Container, service: Service, project: Project) -> None:
         self._guard_pairs(container, service, project)
         self.say(f"{service.name}: stopping {container.name}")
         self.docker.stop(container)
         self.docker.remove(container)
-
-    def _guard_pairs(self, container: Container, service: Service, project: Project) -> None:
-        """Refuse to end a pair's only server, or one of which no proxy says whether it is."""
-        if service.kind is not Kind.API_SERVER or not container.is_running or self.options.allow_outage:
-            return
-        for health in self._ask_proxies(container, project):
-            if alone := fleet_view.pairs_served_alone(health, container.id):
-                beside = "With memory for a second one roll without --in-place; " if service.replicas else ""
-                raise RollStoppedError(
-                    f"{container.name} is the only server of {', '.join(alone)}, and was not stopped. {beside}"
-                    "--allow-outage accepts an outage of these pairs"
-                )
-
-    def _guard_keys(self, service: Service, project: Project) -> None:
-        """Refuse to replace proxies that remember keys by new ones that cannot read them."""
-        stale = [each for each in project.of(service) if each.why_stale(service)]
-        if not service.has_keys or not stale or self.options.allow_outage:
-            return
-        errors = [fleet_view.redis_error(health) for health in self._readiness.read_healths(project).values()]
-        if reason := next((each for each in errors if each), None):
-            raise RollStoppedError(
-                f"Redis is away ({reason}), so a new proxy would know no API keys, and the present ones remember them "
-                "for an hour. Start Redis first (docker compose up -d redis); --allow-outage rolls in spite of it"
-            )
-
-    def _ask_proxies(self, container: Container, project: Project) -> list[Mapping[str, Any]]:
-        started = self.clock()
-        while True:
-            healths = self._readiness.read_healths(project)
-            if healths or not has_proxies(project):
-                return list(healths.values())
-            if self.clock() - started > ANSWER_SECONDS:
-                raise RollStoppedError(
-                    f"{NO_ANSWER}, so {container.name}, which may be the only server of a pair, was not stopped. See "
-                    "docker compose ps and logs proxy; --allow-outage stops it without asking"
-                )
-            self.sleep(POLL_SECONDS)
-            project.containers = self.docker.read_containers(project.name)
 
     def _wait_or_pass(self, container: Container, service: Service, project: Project, *, is_rolled: bool) -> None:
         """Wait for a container that is up to date; pass over a broken one if none out of date is left."""
@@ -289,26 +256,6 @@ class Roller:
             "PAIRWAY_VERSION, the old catalog or setting) and run it again"
         )
 
-    def _confirm_capacity(self, project: Project) -> None:
-        """Set the expected replicas, which the proxies compare with those that are ready."""
-        counts = {each.name: each.replicas for each in project.services if each.kind is Kind.API_SERVER}
-        project.containers = self.docker.read_containers(project.name)
-        proxies = project.running(Kind.PROXY)
-        if not counts or not proxies:
-            return
-        # One refused service would refuse all.
-        known = (self.docker.read_health(proxies[0]) or {}).get("services", counts)
-        if unknown := sorted(counts.keys() - known.keys()):
-            self.say(f"{', '.join(unknown)}: no expected replicas, because PROXY_REPLICAS does not name it")
-        wanted = [f"{name}={count}" for name, count in counts.items() if name in known]
-        command = ("python", "-m", "proxy.fleet", "expect", *wanted)
-        if not wanted:
-            return
-        if self.docker.execute(proxies[0], *command) is None:
-            self.say(f"expected replicas were not set; do it later: docker compose exec proxy {' '.join(command)}")
-        else:
-            self.say(f"expected replicas: {', '.join(wanted)}")
-
     def _name_others(self, project: Project) -> None:
         """Name services that are out of date, and that have no second container."""
         for service in project.services:
@@ -337,3 +284,8 @@ def select(project: Project, names: Sequence[str]) -> list[Service]:
         if service.catalog is not None and not service.catalog_changed_at:
             raise RollStoppedError(f"{service.name}: there is no catalog {service.catalog}")
     return services
+
+
+def _refuse(reason: str | None) -> None:
+    if reason is not None:
+        raise RollStoppedError(reason)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import httpx
 
 from tests.apiserver.conftest import Served
-from tests.support.scripted_engine import ScriptedFactory
+from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
 
 TOKEN = "an-operators-token-long-enough"
@@ -86,9 +88,27 @@ class Operated:
         assert answer.status_code == 200, answer.text
         return answer.json()["model"]
 
+    async def with_request_in_flight(self) -> tuple[ScriptedEngine, asyncio.Task[httpx.Response]]:
+        """Return the engine of en-de and a request that it finishes once its gate opens."""
+        engine = self.factory.engine("en-de")
+        engine.gate.clear()
+        waiting = asyncio.create_task(self.served.translate("Hello"))
+        await wait_until(lambda: engine.running == 1, WITHIN)
+        return engine, waiting
+
     async def metrics(self) -> str:
         return (await self.served.client.get("/metrics")).text
 
 
 def problem(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["code"]
+
+
+def failing_stop(engine: ScriptedEngine) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Return a stop that ends the engine, and raises."""
+
+    async def stop() -> None:
+        await ScriptedEngine.stop(engine)
+        raise OSError("it does not end")
+
+    return stop

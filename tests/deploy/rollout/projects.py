@@ -14,6 +14,8 @@ from deploy.rollout.docker import Docker
 from deploy.rollout.roller import Roller, RollOptions
 from tests.deploy.rollout.fake_docker import FakeDocker, container, service
 
+ALL = ("proxy-1", "apiserver-de-1", "apiserver-fr-1")
+
 
 @dataclass(slots=True)
 class FakeProject:
@@ -57,6 +59,11 @@ class FakeProject:
         stopped = {each for each, after in pairwise(changes) if after == each.replace("stop ", "remove ")}
         return [each for each in changes if each.replace("remove ", "stop ") not in stopped or each in stopped]
 
+    @property
+    def states(self) -> dict[str, str]:
+        """The state of each container."""
+        return {each["Name"].removeprefix("/pairway-"): each["State"]["Status"] for each in self.state["containers"]}
+
     def roll(self, *names: str, **choices: Any) -> None:
         """Roll, with a clock that only waiting moves."""
 
@@ -81,3 +88,9 @@ def fleet(de: int = 1, fr: int = 1, proxies: int = 1, **of_all: Any) -> dict[str
 def containers(*names: str, **of_all: Any) -> list[dict[str, Any]]:
     """Return containers of these names, all alike, and Redis's."""
     return [*(container(name, **of_all) for name in names), container("redis-1", image="redis:7")]
+
+
+def replaced(service_name: str) -> list[str]:
+    """Return the changes that replace a service's only container in place."""
+    old, new = f"{service_name}-1", f"{service_name}-2"
+    return [f"create {new}", f"stop {old}", f"start {new}", f"remove {old}"]

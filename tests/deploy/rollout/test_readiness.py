@@ -7,9 +7,7 @@ from typing import Any
 
 from deploy.rollout.readiness import NO_ANSWER, Readiness
 from tests.deploy.rollout.fake_docker import container
-from tests.deploy.rollout.projects import FakeProject, containers, fleet
-
-ALL = ("proxy-1", "apiserver-de-1", "apiserver-fr-1")
+from tests.deploy.rollout.projects import ALL, FakeProject, containers, fleet
 
 
 def why_not(folder: Path, name: str, present: list[dict[str, Any]], **more: Any) -> str | None:
