@@ -23,6 +23,7 @@ from shared.http.openapi import (
 from shared.http.probes import livez_response, metrics_response, startupz_response
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol import sse
+from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.headers import (
     CACHE_CONTROL_HEADER,
@@ -31,10 +32,10 @@ from shared.protocol.headers import (
     caller_from_header,
     forbids_storing,
 )
-from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest, parse_translate_request
 
 routes = APIRouter()
 

@@ -15,6 +15,7 @@ from apiserver.shadowing.shadow_traffic import ShadowTraffic
 from apiserver.translation.translator import INLINE_CHARS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
+from shared.protocol.answers import Translation, same_language, unchanged
 from shared.protocol.errors import (
     InvalidRequestError,
     OverloadedError,
@@ -22,8 +23,8 @@ from shared.protocol.errors import (
     UnknownPairError,
     UnusableOutputError,
 )
-from shared.protocol.messages import AUTO, TextFormat, TranslateRequest, Translation, same_language, unchanged
 from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, ServerState
+from shared.protocol.translate_request import AUTO, TextFormat, TranslateRequest
 from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 

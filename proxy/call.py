@@ -8,9 +8,9 @@ from proxy.keys.caller import Caller
 from proxy.request_cost import RequestCost
 from proxy.routing.routes import Route
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 
 

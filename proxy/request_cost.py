@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Self
 
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Lane, Priority
+from shared.protocol.translate_request import TranslateRequest
 
 
 @dataclass(slots=True)  # a frozen one is three times slower to create

@@ -10,8 +10,8 @@ from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Document, Placeh
 from apiserver.formats.html.reader import html_document
 from apiserver.formats.markdown.reader import markdown_document
 from apiserver.formats.xml.reader import xml_document
-from shared.protocol.messages import TextFormat
 from shared.protocol.options import SentenceSplitting, XmlOptions
+from shared.protocol.translate_request import TextFormat
 
 
 def parse(

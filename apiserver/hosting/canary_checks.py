@@ -16,7 +16,7 @@ from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import PairwayError
-from shared.protocol.messages import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 
 log = logging.getLogger(__name__)
 

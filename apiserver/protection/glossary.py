@@ -57,7 +57,7 @@ def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
 class GlossaryMatcher:
     """Finds a request's names and terms.
 
-    The work per character is bounded by the longest entry (shared.protocol.messages.MAX_PHRASE_CHARS).
+    The work per character is bounded by the longest entry (shared.protocol.translate_request.MAX_PHRASE_CHARS).
     """
 
     _folded: tuple[str, ...]

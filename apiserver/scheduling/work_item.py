@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from math import inf
 
 from shared.languages import LanguagePair
+from shared.protocol.answers import Notice
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import Notice, TranslateRequest
 from shared.protocol.priority import Lane, Priority
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest
 
 
 @dataclass(slots=True, eq=False)  # not frozen: one for each request

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from apiserver.shadowing.agreement import chrf
 from apiserver.shadowing.quantiles import QuantileHistogram
-from shared.protocol.messages import Translation
+from shared.protocol.answers import Translation
 
 
 class SideReport(BaseModel):

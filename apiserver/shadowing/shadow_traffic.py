@@ -20,9 +20,9 @@ from apiserver.shadowing.comparison import CandidateComparison, ComparedText, Pa
 from apiserver.shadowing.shadow_policy import drop_reason
 from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.literals import needs_translation
+from shared.protocol.answers import Translation
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError
-from shared.protocol.messages import Translation
 from shared.protocol.priority import Priority
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from apiserver.guards.issues import OutputIssue
 from apiserver.segmentation.rejoin import separator
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_translator import SegmentResult
-from shared.protocol.messages import Notice
+from shared.protocol.answers import Notice
 
 # The warning for a part that stayed in the source language while the rest was translated.
 UNTRANSLATED: Final = "segment-untranslated"

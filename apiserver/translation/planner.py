@@ -22,8 +22,8 @@ from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, TextPart, segment, whole_segment
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
-from shared.protocol.messages import TextFormat
 from shared.protocol.options import SentenceSplitting, XmlOptions
+from shared.protocol.translate_request import TextFormat
 
 
 @dataclass(slots=True)

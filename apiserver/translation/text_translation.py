@@ -23,7 +23,7 @@ from apiserver.translation.assembler import Assembler
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
-from shared.protocol.messages import Notice, Translation
+from shared.protocol.answers import Notice, Translation
 from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
 

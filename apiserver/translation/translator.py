@@ -17,8 +17,8 @@ from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TranslateOptions, plan_text
 from apiserver.translation.text_translation import ANSWER_MARGIN, RunningModel, TextTranslation
+from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
-from shared.protocol.messages import Notice, Translation
 from shared.runtime.tasks import gather_results
 
 # A smaller segment holds no sentence: terms and prompt leave too little of the context.

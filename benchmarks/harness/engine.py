@@ -24,8 +24,9 @@ from apiserver.translation.planner import TranslateOptions
 from apiserver.translation.text_translation import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
+from shared.protocol.answers import Translation
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import TextFormat, TranslateRequest, Translation
+from shared.protocol.translate_request import TextFormat, TranslateRequest
 
 # Texts in flight at once: what the demo models' engines run in one batch.
 CONCURRENCY: Final = 64

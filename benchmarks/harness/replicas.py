@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from benchmarks.harness.processes import Server
 from shared.languages import LanguagePair
-from shared.protocol.messages import Translation
+from shared.protocol.answers import Translation
 from shared.protocol.priority import Priority
 from shared.protocol.report import ClassCapacity, ModelReport, PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.version import VERSION

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from benchmarks.harness.engine import TextRequest
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 SEED: Final = 7
 _WORDS: Final = (

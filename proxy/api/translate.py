@@ -18,10 +18,11 @@ from shared.http.disconnect import while_connected
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol import sse
+from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.messages import TranslateRequest, Translation, Translations, parse_translate_request
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest, parse_translate_request
 from shared.runtime.metrics import NO_ROUTE
 
 routes = APIRouter()

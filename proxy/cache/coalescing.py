@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from proxy.cache.fingerprints import FINGERPRINT_BYTES, INLINE_CHARS
 from proxy.call import TranslationCall
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
-from shared.protocol.messages import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 
 # An abandoned computation continues for this fraction of its age: its client may repeat the request
 # (docs/decisions/0016-coalescing-and-cache.md).

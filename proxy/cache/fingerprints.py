@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from shared.protocol.messages import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 
 # 256 bits: texts are attacker-controlled, so collisions must be infeasible.
 FINGERPRINT_BYTES: Final = 32

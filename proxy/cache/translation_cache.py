@@ -15,7 +15,8 @@ from proxy.cache.model_versions import ModelVersions, ServedModels, model_names
 from proxy.cache.redis_cache import RedisCache
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
-from shared.protocol.messages import TranslateRequest, Translation
+from shared.protocol.answers import Translation
+from shared.protocol.translate_request import TranslateRequest
 
 # A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
 ENTRY_BYTES: Final = 16 * 1024

@@ -23,9 +23,10 @@ from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from proxy.upstream.response_classifier import AttemptOutcome, ReplicaResponse, classify
 from shared.languages import LanguagePair
+from shared.protocol.answers import Translation
 from shared.protocol.deadline import Deadline
 from shared.protocol.headers import CACHE_CONTROL_HEADER, NO_STORE, REQUEST_ID_HEADER
-from shared.protocol.messages import TranslateRequest, Translation
+from shared.protocol.translate_request import TranslateRequest
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from proxy.call import TranslationCall
 from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairwayError
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest
 
 # Fields that the proxy sets or handles itself.
 _PROXY_FIELDS: Final = {"source_lang", "target_lang", "pivot"}

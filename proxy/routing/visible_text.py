@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.literals import needs_translation
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 # Ten times the detector's limit: code and numbers may precede the words.
 ENOUGH_CHARS: Final = 2000

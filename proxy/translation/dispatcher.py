@@ -21,9 +21,10 @@ from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
+from shared.protocol.answers import Translation, same_language, unchanged
 from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
-from shared.protocol.messages import AUTO, TextFormat, Translation, same_language, unchanged
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import AUTO, TextFormat
 from shared.runtime.metrics import NO_ROUTE, OTHER
 
 

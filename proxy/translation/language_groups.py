@@ -12,8 +12,9 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.visible_text import INLINE_CHARS, visible_text
 from shared.languages import LanguagePair, closeness
+from shared.protocol.answers import Detected, Translation, same_language, unchanged
 from shared.protocol.errors import LanguageUndetectedError
-from shared.protocol.messages import Detected, TextFormat, TranslateRequest, Translation, same_language, unchanged
+from shared.protocol.translate_request import TextFormat, TranslateRequest
 
 
 @dataclass(slots=True)

@@ -8,8 +8,9 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from proxy.routing.routes import Route
+from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import RelayedError, ReplicaFailedError
-from shared.protocol.messages import TranslateRequest, Translation, Translations
+from shared.protocol.translate_request import TranslateRequest
 
 M = TypeVar("M", bound=BaseModel)
 

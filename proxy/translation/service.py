@@ -16,8 +16,9 @@ from proxy.routing.routes import RoutePlanner
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.results import read_results, with_note
 from shared.languages import LanguagePair
+from shared.protocol.answers import Translation
 from shared.protocol.errors import PairwayError, RelayedError
-from shared.protocol.messages import AUTO, TranslateRequest, Translation
+from shared.protocol.translate_request import AUTO, TranslateRequest
 
 CACHE_HEADER: Final = "X-Cache"
 

@@ -12,9 +12,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from shared.languages import LanguagePair
+from shared.protocol.answers import Problem
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
-from shared.protocol.messages import Problem
 
 # Default and maximum of a replica's Retry-After.
 RETRY_AFTER_SECONDS: Final = 1.0

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from proxy.upstream.errors import BrokenAnswerError
 from proxy.upstream.response_classifier import ReplicaResponse
 from shared.protocol import sse
-from shared.protocol.messages import Problem, Translation, Translations
+from shared.protocol.answers import Problem, Translation, Translations
 from shared.protocol.sse import OnDelta
 
 # 128 texts of the largest size, and their JSON; no API server sends more.

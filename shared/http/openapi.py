@@ -8,9 +8,9 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from shared.http.problems import JSON, PROBLEM_JSON
+from shared.protocol.answers import Problem
 from shared.protocol.deadline import MAX_MILLISECONDS, TIMEOUT_HEADER
 from shared.protocol.headers import REQUEST_ID_HEADER
-from shared.protocol.messages import Problem
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 
 _REQUEST_ID_DOC: Final = {

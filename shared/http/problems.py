@@ -10,9 +10,9 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
 from shared.http.request_context import SECURITY_HEADERS, add_log_fields, add_response_headers
+from shared.protocol.answers import Problem
 from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
-from shared.protocol.messages import Problem
 
 JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"

@@ -1,6 +1,7 @@
 """Formats on the wire.
 
-- ``messages``: requests, translations, problems.
+- ``translate_request``: requests, and their parsing.
+- ``answers``: translations, problems.
 - ``options``: options of a request.
 - ``report``: the state of an API server.
 - ``sse``: server-sent events of a translation.

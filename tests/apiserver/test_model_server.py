@@ -19,8 +19,8 @@ from shared.protocol.errors import (
     PairUnavailableError,
     UnknownPairError,
 )
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.report import ServerState
+from shared.protocol.translate_request import TranslateRequest
 from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedFactory
 

@@ -9,9 +9,9 @@ from typing import Any
 from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.protocol.sse import DeltaSink, OnDelta
+from shared.protocol.translate_request import TranslateRequest
 
 EN_DE = LanguagePair("en", "de")
 LONG_TIME = 1e6

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from apiserver.formats.document import Block, Document, Part, placeholder_index, unescaped
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 _PLACEHOLDER = re.compile("([\U000f0000-\U0010fffd])")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from apiserver.formats.document import MAX_PLACEHOLDERS, PlaceholderKind
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import shown, source_of, write
 
 PLANES = st.text(st.sampled_from("a \n\U000f0000\U000fffff\U0010fffd\ud800\0<&*"), max_size=20)

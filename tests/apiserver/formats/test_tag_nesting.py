@@ -8,7 +8,7 @@ from apiserver.formats.document import MAX_PLACEHOLDERS, Block, PlaceholderKind,
 from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
 from apiserver.formats.parser import parse
 from apiserver.formats.tag_nesting import BlockBuilder
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from apiserver.hosting.stall_detector import PING_SECONDS
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import QueueBounds
 from shared.languages import LanguagePair
+from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, PairUnavailableError
-from shared.protocol.messages import Translation
 from tests.apiserver.work_items import work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until

@@ -13,7 +13,7 @@ from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError
-from shared.protocol.messages import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 from tests.apiserver.conftest import Served
 from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.support.waiting import again_where_paused, wait_until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver.shadowing.comparison import CandidateComparison, ComparedText
-from shared.protocol.messages import Notice, Translation
+from shared.protocol.answers import Notice, Translation
 
 
 def translation_of(text: str | None, *codes: str) -> Translation:

@@ -26,8 +26,8 @@ from apiserver.shadowing.comparison import PairComparisonReport
 from apiserver.shadowing.shadow_policy import MAX_IN_FLIGHT, DropReason
 from apiserver.shadowing.shadow_traffic import SHADOW_CALLER, ShadowOutcome, ShadowTraffic
 from apiserver.shadowing.slowdown_monitor import MAX_SAMPLES, MIN_SAMPLES, SlowdownMonitor
+from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import OverloadedError
-from shared.protocol.messages import Notice, Translation
 from shared.protocol.priority import Lane
 from tests.apiserver.work_items import LONG_TIME, work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory

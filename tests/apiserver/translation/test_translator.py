@@ -26,9 +26,10 @@ from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
 from apiserver.translation.text_translation import RunningModel
 from apiserver.translation.translator import INLINE_CHARS, Translator
+from shared.protocol.answers import Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
-from shared.protocol.messages import TextFormat, Translation
 from shared.protocol.priority import Lane
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.work_items import work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine
 from tests.support.waiting import wait_until

@@ -15,7 +15,7 @@ from benchmarks.harness.replicas import (
 )
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
-from shared.protocol.messages import Translation
+from shared.protocol.answers import Translation
 from shared.protocol.report import ReplicaReport
 
 

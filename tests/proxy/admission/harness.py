@@ -15,8 +15,8 @@ from proxy.metrics import ProxyMetrics
 from proxy.request_cost import RequestCost
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.balancing.local_fleet import EN_DE, A, LocalFleet
 from tests.proxy.samples import models, pair, replica, snapshot

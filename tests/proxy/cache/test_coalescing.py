@@ -16,8 +16,8 @@ from proxy.keys.caller import Caller
 from proxy.request_cost import RequestCost
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError, PairwayError, RelayedError, UnknownPairError
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock
 from tests.support.waiting import wait_until

@@ -12,8 +12,9 @@ from proxy.cache.redis_cache import RedisCache
 from proxy.cache.translation_cache import TranslationCache
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
-from shared.protocol.messages import TranslateRequest, Translation
+from shared.protocol.answers import Translation
 from shared.protocol.report import ModelReport
+from shared.protocol.translate_request import TranslateRequest
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot

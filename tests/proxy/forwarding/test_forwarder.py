@@ -28,8 +28,8 @@ from proxy.upstream.client import ReplicaClient
 from proxy.upstream.http_client import Exchange
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import ReplicaFailedError
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.conftest import PREFIX
 from tests.proxy.samples import pair, replica, snapshot

@@ -32,9 +32,9 @@ from shared.protocol.errors import (
     ReplicaFailedError,
     UnknownPairError,
 )
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
 from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot

@@ -16,8 +16,8 @@ from proxy.keys.caller import Caller
 from proxy.request_cost import RequestCost
 from proxy.translation.service import AnswerSource
 from shared.protocol.deadline import Deadline
-from shared.protocol.messages import TranslateRequest
 from shared.protocol.priority import Priority
+from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.event_streams import request_stream

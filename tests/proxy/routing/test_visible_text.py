@@ -13,7 +13,7 @@ from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TranslateOptions, plan_text
 from proxy.routing.visible_text import ENOUGH_CHARS, MAX_SEEN_CHARS, visible_text
 from shared.languages import LanguagePair
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 TEXT, HTML, MARKDOWN = TextFormat.TEXT, TextFormat.HTML, TextFormat.MARKDOWN
 

@@ -6,7 +6,8 @@ import json
 
 from proxy.translation.language_groups import LanguageGroups
 from shared.languages import LanguagePair
-from shared.protocol.messages import Detected, TranslateRequest, Translation, unchanged
+from shared.protocol.answers import Detected, Translation, unchanged
+from shared.protocol.translate_request import TranslateRequest
 
 
 def translation(text: str, source: str) -> Translation:

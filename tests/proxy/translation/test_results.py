@@ -6,8 +6,9 @@ import pytest
 
 from proxy.routing.routes import Route
 from proxy.translation.results import merge_legs, read_results, with_note
+from shared.protocol.answers import Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
-from shared.protocol.messages import TranslateRequest, Translation
+from shared.protocol.translate_request import TranslateRequest
 from tests.proxy.samples import pair
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from proxy.upstream.response_classifier import AttemptOutcome, classify, most_useful_error
+from shared.protocol.answers import Problem
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, ReplicaFailedError
-from shared.protocol.messages import Problem
 from tests.proxy.samples import pair
 
 LEFT = Deadline.after(10, lambda: 0.0)

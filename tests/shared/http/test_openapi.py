@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
-from shared.protocol.messages import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 
 
 def test_body_documentation_names_the_body_and_its_headers() -> None:

@@ -6,7 +6,7 @@ import pytest
 import turbohtml
 
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import translate, write
 
 

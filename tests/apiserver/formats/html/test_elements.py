@@ -7,7 +7,7 @@ import pytest
 from apiserver.formats.document import PlaceholderKind
 from apiserver.formats.html.elements import OpenElements
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import texts
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.formats.document import placeholder_char
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 
 
 @pytest.mark.parametrize(

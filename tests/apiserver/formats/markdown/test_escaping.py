@@ -7,7 +7,7 @@ import re
 import pytest
 
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.markdown.browser import RENDERED
 from tests.apiserver.formats.reassembly import translate, write
 

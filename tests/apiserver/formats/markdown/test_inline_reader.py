@@ -9,7 +9,7 @@ import pytest
 from apiserver.formats.document import PlaceholderKind
 from apiserver.formats.markdown.inline_reader import Spans
 from apiserver.formats.parser import parse
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import translate
 
 

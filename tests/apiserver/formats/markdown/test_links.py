@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.protocol.messages import TextFormat
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import translate
 
 

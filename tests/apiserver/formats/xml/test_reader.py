@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from apiserver.formats.parser import parse
 from apiserver.formats.xml.tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
-from shared.protocol.messages import TextFormat
 from shared.protocol.options import SentenceSplitting, XmlOptions
+from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import source_of, texts, write
 
 NAMES = st.sampled_from(["a", "b", "par", "x", "xliff:g"])
