@@ -1,4 +1,4 @@
-"""The request of a translation, and its parsing, the same in both servers."""
+"""Translate request and its parsing, the same in both servers.
 
 from __future__ import annotations
 
