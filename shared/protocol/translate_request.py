@@ -1,4 +1,4 @@
-"""Translate request and its parsing, the same in both servers.
+"""Translate request and its parsing, the same in both servers."""
 
 from __future__ import annotations
 
