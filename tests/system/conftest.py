@@ -16,7 +16,7 @@ from tests.support.processes import ROOT, Server, free_port, python_server, redi
 from tests.support.waiting import wait_until
 
 # Three API servers import vLLM and start their engines at once on two cores.
-READY_WITHIN = 180.0
+READY_WITHIN = 400.0
 FLEET_MARK = "PAIRWAY_FLEET_TEST"
 
 
