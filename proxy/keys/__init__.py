@@ -10,6 +10,7 @@
 - ``grant_warnings``: unserved pairs, names used twice.
 - ``backup_format``: a backup's file.
 - ``backup``: export and import.
+- ``cli_arguments``: the command line's arguments.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.
 """

@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from proxy.fleet import cli
 from proxy.fleet.expected_replicas import Expectation
 from proxy.fleet.store import FleetStore
 from tests.conftest import PREFIX, RedisServer
+from tests.proxy.command import Command
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import replica
 from tests.support.processes import ROOT
@@ -23,21 +23,12 @@ FIRST, SECOND = "http://127.0.0.1:8001", "http://127.0.0.1:8002"
 
 
 @pytest.fixture
-def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command against the Redis; return its status and what it wrote."""
+def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return the command on the Redis."""
     monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
     monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
     monkeypatch.setenv("PROXY_REPLICAS", "http://localhost:8001,http://localhost:8002,http://nobody.invalid:1")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        try:
-            status = cli.main(arguments)
-        except SystemExit as left:
-            status = int(left.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+    return Command(cli.main, capsys)
 
 
 def publish(redis: RedisServer) -> None:
@@ -53,7 +44,7 @@ def publish(redis: RedisServer) -> None:
     asyncio.run(write())
 
 
-def test_numbers_are_set_shown_and_learnt_again(command: Any, redis: RedisServer) -> None:
+def test_numbers_are_set_shown_and_learnt_again(command: Command, redis: RedisServer) -> None:
     publish(redis)
     status, shown, _ = command("expect", "--show")
     assert (status, [line.split() for line in shown.splitlines()]) == (
@@ -98,7 +89,7 @@ def test_numbers_are_set_shown_and_learnt_again(command: Any, redis: RedisServer
     ],
 )
 def test_wrong_use_is_explained(
-    command: Any, redis: RedisServer, arguments: list[str], status: int, message: str
+    command: Command, redis: RedisServer, arguments: list[str], status: int, message: str
 ) -> None:
     found, shown, said = command(*arguments)
     assert (found, shown) == (status, "")
@@ -106,7 +97,7 @@ def test_wrong_use_is_explained(
     assert redis.keys() == []
 
 
-def test_redis_away_and_wrong_settings_have_statuses(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_away_and_wrong_settings_have_statuses(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
     assert command("expect", "--show")[0] == 69
     monkeypatch.setenv("PROXY_REDIS_TIMEOUT", "soon")

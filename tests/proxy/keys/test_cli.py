@@ -12,13 +12,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from proxy.keys import cli
-from proxy.keys.api_key import ApiKey, Grant, mint
+from proxy.keys.api_key import ApiKey
 from tests.conftest import PREFIX, RedisServer
+from tests.proxy.command import Command
 from tests.proxy.proxies import nowhere
 from tests.support.processes import ROOT
 
@@ -27,23 +27,14 @@ SHOWN = re.compile(r"pw_[0-9a-f]{12}_[0-9A-Za-z]{32}")
 
 
 @pytest.fixture
-def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run the command against the Redis; return its status and what it wrote."""
+def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return the command on the Redis."""
     monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
     monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        try:
-            status = cli.main(arguments)
-        except SystemExit as left:
-            status = int(left.code or 0)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+    return Command(cli.main, capsys)
 
 
-def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisServer) -> None:
+def test_commands_create_list_limit_show_and_revoke(command: Command, redis: RedisServer) -> None:
     status, shown, message = command(
         "create", "--name", "alice", "--requests-per-minute", "20", "--pairs", "en-de,zh-Hant>de", "--expires", "30d"
     )
@@ -80,29 +71,21 @@ def test_commands_create_list_limit_show_and_revoke(command: Any, redis: RedisSe
         (["show", "0123456789ab"], 1, "No key in force has the id 0123456789ab"),
         (["revoke", "0123456789ab"], 1, "No key in force"),
         (["limit", "0123456789ab", "--name", "x"], 1, "No key in force"),
-        ([], 2, "required: command"),
-        (["create"], 2, "--name"),
         (["create", "--name", ""], 2, "--name: '' is blank or not printable\n"),
         ([*CREATE, "--requests-per-minute", "0"], 2, "--requests-per-minute: 0 is too small; the minimum is 1\n"),
         ([*CREATE, "--requests-per-minute", "-5"], 2, "--requests-per-minute: -5 is too small; the minimum is 1\n"),
-        ([*CREATE, "--chars-per-day", "2.5"], 2, "'2.5' is not a whole number; write one such as 20, or none\n"),
         ([*CREATE, "--chars-per-month", "0"], 2, "--chars-per-month: 0 is too small; the minimum is 1\n"),
         ([*CREATE, "--pairs", "en-de,xx"], 2, "--pairs: 'xx' is not a pair; write en-de, or zh-Hant>de if "),
-        ([*CREATE, "--expires", "soon"], 2, "--expires: 'soon' is not a time; write 30d, 12h, a date such as "),
-        ([*CREATE, "--expires", "2001-01-01"], 2, "--expires: '2001-01-01' is in the past; write 30d, "),
-        ([*CREATE, "--expires", "999999999d"], 2, "--expires: '999999999d' is after the year 9999; write 30d, "),
-        ([*CREATE, "--scope", "root"], 2, "--scope: invalid choice: 'root' (choose from 'translate', 'operate')"),
-        (["limit", "0123456789ab", "--expires", "0h"], 2, "--expires: '0h' is in the past; write 30d, "),
     ],
 )
-def test_wrong_arguments_exit_with_a_message(command: Any, arguments: list[str], status: int, message: str) -> None:
+def test_wrong_arguments_exit_with_a_message(command: Command, arguments: list[str], status: int, message: str) -> None:
     left, out, said = command(*arguments)
     assert (left, out) == (status, "")
     assert message in said
     assert "Input should" not in said
 
 
-def test_record_with_impossible_time_is_left_out_of_list(command: Any, redis: RedisServer) -> None:
+def test_record_with_impossible_time_is_left_out_of_list(command: Command, redis: RedisServer) -> None:
     shown = [command("create", "--name", name)[1].split("_")[1] for name in ("sound", "odd")]
     record: str = redis.client.get(f"{PREFIX}key:{shown[1]}")
     redis.client.set(f"{PREFIX}key:{shown[1]}", json.dumps(json.loads(record) | {"expires_at": 1e15}))
@@ -113,14 +96,7 @@ def test_record_with_impossible_time_is_left_out_of_list(command: Any, redis: Re
     assert "9999-12-31 23:59" in command("list")[1]
 
 
-def test_whole_key_as_id_is_refused_unrepeated(command: Any) -> None:
-    shown = mint(Grant(name="a"), 0.0)[1]
-    status, _, message = command("revoke", shown)
-    assert status == 2
-    assert shown not in message
-
-
-def test_export_and_import_bring_lost_keys_back(command: Any, redis: RedisServer, tmp_path: Path) -> None:
+def test_export_and_import_bring_lost_keys_back(command: Command, redis: RedisServer, tmp_path: Path) -> None:
     shown = [command("create", "--name", name)[1].strip() for name in ("alice", "bob")]
     ids = [each.split("_")[1] for each in shown]
     status, content, message = command("export")
@@ -154,7 +130,7 @@ def test_export_and_import_bring_lost_keys_back(command: Any, redis: RedisServer
     assert command("list")[1].count("in force") == 2
 
 
-def test_refused_backup_says_that_nothing_changed(command: Any, redis: RedisServer, tmp_path: Path) -> None:
+def test_refused_backup_says_that_nothing_changed(command: Command, redis: RedisServer, tmp_path: Path) -> None:
     file = tmp_path / "keys.jsonl"
     command("create", "--name", "alice")
     command("export", "--output", str(file))
@@ -173,7 +149,7 @@ def test_refused_backup_says_that_nothing_changed(command: Any, redis: RedisServ
     assert (status, message) == (74, f"keys: {tmp_path / 'missing/keys.jsonl.part'}: No such file or directory\n")
 
 
-def test_backup_without_redis_exits_with_69(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backup_without_redis_exits_with_69(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "keys.jsonl"
     command("create", "--name", "alice")
     command("export", "--output", str(file))
@@ -186,7 +162,7 @@ def test_backup_without_redis_exits_with_69(command: Any, tmp_path: Path, monkey
     assert (status, message.endswith("; what was imported stays, so import again\n")) == (69, True)
 
 
-def test_unreadable_record_makes_the_export_incomplete(command: Any, redis: RedisServer) -> None:
+def test_unreadable_record_makes_the_export_incomplete(command: Command, redis: RedisServer) -> None:
     key_id = command("create", "--name", "alice")[1].split("_")[1]
     redis.client.set(f"{PREFIX}key:{key_id}", "{}")
     status, content, message = command("export")
@@ -194,7 +170,7 @@ def test_unreadable_record_makes_the_export_incomplete(command: Any, redis: Redi
     assert f"keys: warning: not in the backup, because another version wrote them: {key_id}" in message
 
 
-def test_backup_goes_through_pipes(redis: RedisServer, command: Any) -> None:
+def test_backup_goes_through_pipes(redis: RedisServer, command: Command) -> None:
     command("create", "--name", "alice")
     run = [sys.executable, "-m", "proxy.keys"]
     environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
@@ -214,7 +190,7 @@ def test_backup_goes_through_pipes(redis: RedisServer, command: Any) -> None:
     assert (done.returncode, b"give the backup on standard input" in done.stderr) == (1, True)
 
 
-def test_full_disk_keeps_the_last_backup(command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_keeps_the_last_backup(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "keys.jsonl"
     command("create", "--name", "alice")
     command("export", "--output", str(file))
@@ -228,7 +204,7 @@ def test_full_disk_keeps_the_last_backup(command: Any, tmp_path: Path, monkeypat
     assert (file.read_bytes(), [each.name for each in tmp_path.iterdir()]) == (kept, ["keys.jsonl"])
 
 
-def test_create_and_limit_warn_of_pairs_and_names(command: Any, redis: RedisServer) -> None:
+def test_create_and_limit_warn_of_pairs_and_names(command: Command, redis: RedisServer) -> None:
     warn = "keys: warning: "
     assert warn not in command("create", "--name", "a", "--pairs", "enn-de")[2], "no pair is known yet"
     redis.client.zadd(f"{PREFIX}pairs", {"en>de": time.time(), "de>fr": time.time()})
@@ -243,7 +219,7 @@ def test_create_and_limit_warn_of_pairs_and_names(command: Any, redis: RedisServ
     assert f"{warn}the name a is also" in command("limit", key_id, "--name", "a")[2]
 
 
-def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
     status, _, message = command("list")
     assert (status, "Redis" in message) == (69, True)
