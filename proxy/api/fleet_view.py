@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from proxy.api.health_view import ServiceHealth
-from proxy.balancing.balancer import Candidate, score
+from proxy.balancing.balancer import EligibleReplica, score
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.overrides import Override
@@ -164,14 +164,14 @@ class FleetView:
     def _score(self, replica: Replica) -> float | None:
         # The score for an empty text of its worst pair.
         stats = self.local_stats.replica_stats(replica.url)
-        candidates = [
-            Candidate(
+        eligible = [
+            EligibleReplica(
                 latency=latency, in_flight=stats.work + stats.foreign_texts, weight=replica.weight, penalty=each.penalty
             )
             for each in stats.pairs.values()
             if (latency := each.latency.value) is not None
         ]
-        return max((round(score(each, work_of(0)), 4) for each in candidates), default=None)
+        return max((round(score(each, work_of(0)), 4) for each in eligible), default=None)
 
     def _why_out(self, replica: Replica, pairs: Mapping[str, PairLine]) -> str | None:
         if replica.state is not ReplicaState.READY:

@@ -22,7 +22,7 @@ NEAR_SECONDS: Final = 0.005
 
 
 @dataclass(slots=True)  # not frozen: frozen is three times slower to create
-class Candidate:
+class EligibleReplica:
     """The properties of a replica that decide its score.
 
     ``latency``: seconds per unit of work; ``in_flight``: units of work; ``weight`` > 0; ``penalty``: seconds.
@@ -40,27 +40,29 @@ def warmth(age: float) -> float:
     return min(1.0, WARM_FLOOR + (1 - WARM_FLOOR) * max(0.0, age) / SLOW_START_SECONDS)
 
 
-def score(candidate: Candidate, work: float) -> float:
+def score(replica: EligibleReplica, work: float) -> float:
     """Return seconds / weight + penalty; lower is better."""
-    return candidate.latency * (candidate.in_flight + work) / candidate.weight + candidate.penalty
+    return replica.latency * (replica.in_flight + work) / replica.weight + replica.penalty
 
 
-def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work: float, rng: Random) -> str | None:
+def pick(
+    urls: Sequence[str], evaluate: Callable[[str], EligibleReplica | None], work: float, rng: Random
+) -> str | None:
     """Return the best of a few random eligible replicas, or None.
 
     ``evaluate`` returns None for an ineligible replica. A large fleet's few eligible replicas may be missed.
     """
     best_url: str | None = None
-    best: Candidate | None = None
+    best: EligibleReplica | None = None
     best_seconds = 0.0
     seen: list[str] = []
     for url in _draw(urls, rng):
-        if url in seen or (candidate := evaluate(url)) is None:
+        if url in seen or (replica := evaluate(url)) is None:
             continue
         # Without the weight, which says nothing about speed.
-        seconds = candidate.latency * (candidate.in_flight + work) + candidate.penalty
-        if best is None or _is_better(candidate, seconds, best, best_seconds, work, rng):
-            best_url, best, best_seconds = url, candidate, seconds
+        seconds = replica.latency * (replica.in_flight + work) + replica.penalty
+        if best is None or _is_better(replica, seconds, best, best_seconds, work, rng):
+            best_url, best, best_seconds = url, replica, seconds
         seen.append(url)
         if len(seen) == CHOICES:
             break
@@ -68,19 +70,19 @@ def pick(urls: Sequence[str], evaluate: Callable[[str], Candidate | None], work:
 
 
 def _is_better(
-    candidate: Candidate, seconds: float, best: Candidate, best_seconds: float, work: float, rng: Random
+    replica: EligibleReplica, seconds: float, best: EligibleReplica, best_seconds: float, work: float, rng: Random
 ) -> bool:
-    ours, theirs = candidate.warmth, best.warmth
+    ours, theirs = replica.warmth, best.warmth
     if ours != theirs and rng.random() >= min(ours, theirs) / max(ours, theirs):
         return ours > theirs
     difference, smaller = (
         (best_seconds - seconds, seconds) if seconds < best_seconds else (seconds - best_seconds, best_seconds)
     )
     if difference <= NEAR_SECONDS or difference <= NEAR * smaller:
-        return rng.random() * (candidate.weight + best.weight) < candidate.weight
-    if candidate.weight == best.weight == 1.0:  # the seconds are the score
+        return rng.random() * (replica.weight + best.weight) < replica.weight
+    if replica.weight == best.weight == 1.0:  # the seconds are the score
         return seconds < best_seconds
-    return score(candidate, work) < score(best, work)
+    return score(replica, work) < score(best, work)
 
 
 def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:

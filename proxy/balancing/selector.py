@@ -8,7 +8,7 @@ from typing import Final
 
 from proxy.balancing import balancer
 from proxy.balancing.attempt import Selection
-from proxy.balancing.balancer import SLOW_START_SECONDS, Candidate, warmth
+from proxy.balancing.balancer import SLOW_START_SECONDS, EligibleReplica, warmth
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.snapshot import Snapshot
 from proxy.request_cost import RequestCost
@@ -96,12 +96,12 @@ class ReplicaSelector:
         *,
         full_too: bool,
     ) -> str | None:
-        # Read once, because evaluating a candidate takes only a microsecond.
+        # Read once, because evaluating a replica takes only a microsecond.
         local_stats, pair_stats = self._local_stats, self._local_stats.pair_stats(pair)
         models, rank = snapshot.models[pair], cost.priority.rank
         now, known, excluded = local_stats.now(), pair_stats.replicas, ejected.union(tried) if tried else ejected
 
-        def evaluate(url: str) -> Candidate | None:
+        def evaluate(url: str) -> EligibleReplica | None:
             if excluded and url in excluded:
                 return None
             stats = known.get(url) or local_stats.pair_replica_stats(url, pair)
@@ -118,7 +118,7 @@ class ReplicaSelector:
             if oldest is not None and (age := (now - oldest.started) / oldest.cost.work) > latency:
                 latency = age
             seconds_joined = now - stats.joined_at
-            return Candidate(
+            return EligibleReplica(
                 latency,
                 replica.work + replica.foreign_texts,
                 replica.weight,

@@ -6,7 +6,7 @@ from collections import deque
 from random import Random
 from typing import Final
 
-from proxy.balancing.balancer import Candidate, pick
+from proxy.balancing.balancer import EligibleReplica, pick
 from proxy.balancing.circuit_breaker import BreakerState, CircuitBreaker, CircuitPermit
 from proxy.balancing.latency import PeakEwma
 from proxy.request_cost import work_of
@@ -77,7 +77,7 @@ class SimulatedBalancer:
         stats.latency.observe(sample)
         self._usual += (sample - self._usual) / 1000
 
-    def _look(self, url: str) -> Candidate | None:
+    def _look(self, url: str) -> EligibleReplica | None:
         stats = self._stats[int(url)]
         if stats.breaker.state is not BreakerState.CLOSED and stats.breaker.retry_in() > 0:
             return None
@@ -87,4 +87,4 @@ class SimulatedBalancer:
         if stats.sent:
             began, chars, _ = stats.sent[0]
             latency = max(latency, (self._now - began) / work_of(chars))
-        return Candidate(latency, stats.work, 1.0, stats.failures * PENALTY_SECONDS)
+        return EligibleReplica(latency, stats.work, 1.0, stats.failures * PENALTY_SECONDS)

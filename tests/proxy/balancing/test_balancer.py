@@ -20,15 +20,15 @@ from proxy.balancing.balancer import (
     NEAR_SECONDS,
     SLOW_START_SECONDS,
     WARM_FLOOR,
-    Candidate,
+    EligibleReplica,
     pick,
     score,
     warmth,
 )
 
-USUAL = Candidate(latency=0.02, in_flight=0, weight=1, penalty=0)
+USUAL = EligibleReplica(latency=0.02, in_flight=0, weight=1, penalty=0)
 NUMBERS = st.floats(0, 1e6)
-CANDIDATES = st.builds(Candidate, NUMBERS, NUMBERS, st.floats(0.01, 100), NUMBERS)
+ELIGIBLE = st.builds(EligibleReplica, NUMBERS, NUMBERS, st.floats(0.01, 100), NUMBERS)
 
 
 def urls(count: int) -> list[str]:
@@ -48,12 +48,12 @@ def test_pick_finds_the_only_eligible_replica(count: int) -> None:
 
 
 @given(
-    st.dictionaries(st.text(min_size=1), st.none() | CANDIDATES.map(lambda each: replace(each, weight=1)), max_size=12),
+    st.dictionaries(st.text(min_size=1), st.none() | ELIGIBLE.map(lambda each: replace(each, weight=1)), max_size=12),
     st.floats(1, 1e4),
     st.integers(),
 )
 def test_pick_is_eligible_and_not_clearly_worse_than_the_others(
-    fleet: dict[str, Candidate | None], work: float, seed: int
+    fleet: dict[str, EligibleReplica | None], work: float, seed: int
 ) -> None:
     picked = pick(list(fleet), fleet.__getitem__, work, Random(seed))
     scores = {url: score(each, work) for url, each in fleet.items() if each is not None}
@@ -90,7 +90,7 @@ def test_pick_spreads_the_share_of_ineligible_replicas() -> None:
 def test_pick_evaluates_few_replicas_of_many() -> None:
     looks = Counter[str]()
 
-    def look(url: str) -> Candidate:
+    def look(url: str) -> EligibleReplica:
         looks[url] += 1
         return USUAL
 
@@ -103,22 +103,22 @@ def test_pick_evaluates_few_replicas_of_many() -> None:
 @pytest.mark.parametrize(
     "worse",
     [
-        Candidate(latency=0.03, in_flight=0, weight=1, penalty=0),
-        Candidate(latency=0.02, in_flight=1, weight=1, penalty=0),
-        Candidate(latency=0.02, in_flight=1, weight=0.5, penalty=0),
-        Candidate(latency=0.02, in_flight=0, weight=1, penalty=0.01),
-        Candidate(latency=0.0, in_flight=0, weight=1, penalty=1),
+        EligibleReplica(latency=0.03, in_flight=0, weight=1, penalty=0),
+        EligibleReplica(latency=0.02, in_flight=1, weight=1, penalty=0),
+        EligibleReplica(latency=0.02, in_flight=1, weight=0.5, penalty=0),
+        EligibleReplica(latency=0.02, in_flight=0, weight=1, penalty=0.01),
+        EligibleReplica(latency=0.0, in_flight=0, weight=1, penalty=1),
     ],
     ids=["slower", "busier", "weaker", "failed lately", "fails at once"],
 )
-def test_pick_returns_the_better_of_two(worse: Candidate) -> None:
+def test_pick_returns_the_better_of_two(worse: EligibleReplica) -> None:
     for seed in range(20):
         assert pick(["good", "bad"], lambda url: worse if url == "bad" else USUAL, 1, Random(seed)) == "good"
 
 
 def test_pick_ignores_a_few_milliseconds() -> None:
     rng = Random(7)
-    fleet = {"a": USUAL, "b": Candidate(latency=0.0239, in_flight=0, weight=1, penalty=0)}
+    fleet = {"a": USUAL, "b": EligibleReplica(latency=0.0239, in_flight=0, weight=1, penalty=0)}
     picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(1000))
     assert all(times > 400 for times in picked.values())
 
@@ -126,14 +126,14 @@ def test_pick_ignores_a_few_milliseconds() -> None:
 @pytest.mark.parametrize(("weight", "share"), [(0.1, 0.09), (0.5, 0.33), (2, 0.67), (5, 0.83)])
 def test_pick_shares_an_idle_fleets_work_by_weight(weight: float, share: float) -> None:
     rng = Random(7)
-    fleet = {"a": USUAL, "b": Candidate(latency=0.02, in_flight=0, weight=weight, penalty=0)}
+    fleet = {"a": USUAL, "b": EligibleReplica(latency=0.02, in_flight=0, weight=weight, penalty=0)}
     picked = Counter(pick(list(fleet), fleet.__getitem__, 1, rng) for _ in range(10_000))
     assert picked["b"] / 10_000 == pytest.approx(share, abs=0.02)
 
 
 def test_pick_gives_a_newcomer_its_warmths_share() -> None:
     rng = Random(7)
-    cold = Candidate(latency=0.001, in_flight=0, weight=1, penalty=0, warmth=0.2)
+    cold = EligibleReplica(latency=0.001, in_flight=0, weight=1, penalty=0, warmth=0.2)
     picked = Counter(pick(["old", "new"], {"old": USUAL, "new": cold}.__getitem__, 1, rng) for _ in range(5000))
     assert 850 < picked["new"] < 1150, "a fifth, though it looks better"
     both = Counter(pick(["a", "b"], lambda _: cold, 1, rng) for _ in range(1000))
@@ -141,7 +141,7 @@ def test_pick_gives_a_newcomer_its_warmths_share() -> None:
 
 
 def test_score_divides_work_by_weight() -> None:
-    assert score(Candidate(0.02, 3, 2, 0), 1) == score(Candidate(0.02, 1, 1, 0), 1)
+    assert score(EligibleReplica(0.02, 3, 2, 0), 1) == score(EligibleReplica(0.02, 1, 1, 0), 1)
 
 
 def test_warmth_grows_evenly_until_the_end_of_the_slow_start() -> None:
