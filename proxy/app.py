@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
-from proxy.api import fleet, keys, status, translate
+from proxy.api import detect, fleet, keys, status, translate
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
@@ -42,6 +42,7 @@ from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.pivots import Pivots
 from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
+from proxy.translation.detection import DetectionService
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_groups import LanguageGrouper
 from proxy.translation.service import TranslationService
@@ -91,7 +92,12 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     )
     app.state.draining = draining
     configure_app(app, settings.cors_origins, translate.translate)
-    for routes in (translate.routes, status.routes, *(() if settings.operator_port else OPERATOR_ROUTES)):
+    for routes in (
+        translate.routes,
+        detect.routes,
+        status.routes,
+        *(() if settings.operator_port else OPERATOR_ROUTES),
+    ):
         app.include_router(routes)
     return app
 
@@ -222,7 +228,8 @@ def build_translation(
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
         # Without latency: a thread renders /languages, and must not read the statistics.
         listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
-    planner, grouper = RoutePlanner(pivots), LanguageGrouper(detector, metrics)
+    planner, detection = RoutePlanner(pivots), DetectionService(detector)
+    grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
     coalescer = RequestCoalescer(time.monotonic)
@@ -231,7 +238,7 @@ def build_translation(
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
-    return TranslationContext(service, coalescer, listed_pivots, loops)
+    return TranslationContext(service, detection, coalescer, listed_pivots, loops)
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:

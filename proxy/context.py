@@ -17,6 +17,7 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings
+from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
@@ -47,6 +48,7 @@ class TranslationContext:
     """The pipeline of translation requests; ``listed_pivots`` is None if pivots are off."""
 
     service: TranslationService
+    detection: DetectionService
     coalescer: RequestCoalescer
     listed_pivots: Pivots | None
     loops: tuple[Loop, ...]

@@ -1,6 +1,7 @@
 """HTTP endpoints: parse, delegate, render.
 
 - ``translate``: ``POST /translate``.
+- ``detect``: ``POST /detect``.
 - ``status``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, and metrics.
 - ``keys``: API keys.

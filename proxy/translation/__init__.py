@@ -2,6 +2,7 @@
 
 - ``service``: the entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
+- ``detection``: detects the languages of texts.
 - ``language_groups``: groups texts by detected language.
 - ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,11 +9,11 @@ from dataclasses import dataclass, field
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
-from proxy.routing.visible_text import INLINE_CHARS, visible_text
+from proxy.translation.detection import DetectionService
 from shared.languages import LanguagePair, closeness
 from shared.protocol.answers import Detected, Translation, same_language, unchanged
 from shared.protocol.errors import LanguageUndetectedError
-from shared.protocol.translate_request import TextFormat, TranslateRequest
+from shared.protocol.translate_request import TranslateRequest
 
 
 @dataclass(slots=True)
@@ -53,8 +52,9 @@ class LanguageGroups:
 class LanguageGrouper:
     """Detector of the languages of a request's texts; stateless."""
 
-    def __init__(self, detector: LanguageDetector, metrics: ProxyMetrics) -> None:
+    def __init__(self, detector: LanguageDetector, detection: DetectionService, metrics: ProxyMetrics) -> None:
         self._detector = detector
+        self._detection = detection
         self._metrics = metrics
 
     async def group(self, request: TranslateRequest, snapshot: Snapshot) -> LanguageGroups:
@@ -70,15 +70,15 @@ class LanguageGrouper:
         languages = {*snapshot.source_languages, request.target_lang}
         direct = {pair.source for pair in snapshot.by_target.get(request.target_lang, ())}
         for index, text in enumerate(request.texts):
-            visible = await _visible_text(text, request.format)
-            if visible is None:
+            scores, has_visible_words = await self._detection.score(text, request.format)
+            if scores is None:
                 groups.results[index] = unchanged(text, None, request.target_lang)
                 continue
             where = "text" if isinstance(request.text, str) else f"text[{index}]"
             try:
-                detected = self._detector.detect(visible or text, languages if visible else direct, where)
+                detected = self._detector.choose(scores, languages if has_visible_words else direct, where)
             except LanguageUndetectedError:
-                if visible:
+                if has_visible_words:
                     raise
                 groups.results[index] = unchanged(text, None, request.target_lang)
                 continue
@@ -89,11 +89,3 @@ class LanguageGrouper:
             groups.detected[index] = detected
             groups.indices[detected.lang].append(index)
         return groups
-
-
-async def _visible_text(text: str, text_format: TextFormat) -> str | None:
-    """Return the visible text without blocking other requests."""
-    if len(text) > INLINE_CHARS:
-        return await asyncio.to_thread(visible_text, text, text_format)
-    await asyncio.sleep(0)
-    return visible_text(text, text_format)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated, Final, NamedTuple, cast
@@ -94,16 +94,19 @@ def _kind_of_text(value: object) -> str:
     return "list" if isinstance(value, list) else "text"
 
 
+TextOrTexts = Annotated[
+    Annotated[StrictStr, Tag("text")] | Annotated[list[StrictStr], Field(min_length=1), Tag("list")],
+    Discriminator(_kind_of_text),
+    Field(description="One text, or a list of texts; results have the same order.", examples=["Hello"]),
+]
+
+
 class TranslateRequest(BaseModel):
     """Body of ``POST /translate``."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Annotated[
-        Annotated[StrictStr, Tag("text")] | Annotated[list[StrictStr], Field(min_length=1), Tag("list")],
-        Discriminator(_kind_of_text),
-        Field(description="One text, or a list of texts; results have the same order.", examples=["Hello"]),
-    ]
+    text: TextOrTexts
     source_lang: Annotated[
         StrictStr, Field(description='BCP-47 tag, or "auto" (proxy only) to detect the language.', examples=["en"])
     ] = AUTO
@@ -256,29 +259,57 @@ def parse_translate_request(body: bytes, limits: Limits) -> TranslateRequest:
         TooLargeError: there are too many texts, or one is too long.
         InvalidRequestError: fields are missing, unknown or wrong.
     """
+    members, is_plainly_unique = read_members(body, limits)
+    request = validate_members(members)
+    if not is_plainly_unique:  # last: only valid requests are parsed again
+        refuse_repeated_names(body)
+    return request
+
+
+def read_members(body: bytes, limits: Limits, required: str = "text and target_lang") -> tuple[dict[str, object], bool]:
+    """Return the body's members, and whether their names are surely unique.
+
+    Sizes are checked, unknown names are not; ``required`` members are named in the error.
+
+    Raises:
+        BadRequestError: the body is not a JSON object.
+        TooLargeError: there are too many texts, or one is too long.
+    """
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise BadRequestError(f"The body is not JSON: {error}.") from None
     if not isinstance(value, dict):
-        raise BadRequestError("The body is JSON, but not an object with text and target_lang.")
+        raise BadRequestError(f"The body is JSON, but not an object with {required}.")
     members = cast("dict[str, object]", value)
     is_plainly_unique = _is_plainly_unique(body, members)
     limits.check(members.get("text"))
-    unknown = [name for name in members if name not in _FIELDS]
-    for name in unknown[MAX_FIELDS_NAMED:]:
-        del members[name]
+    return members, is_plainly_unique
+
+
+def validate_members(members: dict[str, object]) -> TranslateRequest:
+    """Return the request with these members; removes unknown ones from them.
+
+    Raises:
+        InvalidRequestError: fields are missing, unknown, wrong, or exclude each other.
+    """
+    limit_unknown(members, _FIELDS)
     if isinstance(xml := members.get("xml"), dict):
         members["xml"] = dict(islice(cast("dict[str, object]", xml).items(), MAX_XML_MEMBERS))
     try:
         request = TranslateRequest.model_validate(members)
     except ValidationError as error:
-        raise invalid_request(error, _CLIENT_SENTENCES) from None
+        raise invalid_request(error, CLIENT_SENTENCES) from None
     if not members.keys() <= _FREE_FIELDS:
         _refuse_combinations(request)
-    if not is_plainly_unique:  # last: only valid requests are parsed again
-        refuse_repeated_names(body)
     return request
+
+
+def limit_unknown(members: dict[str, object], fields: Container[str]) -> None:
+    """Remove unknown members beyond those that an error names."""
+    unknown = [name for name in members if name not in fields]
+    for name in unknown[MAX_FIELDS_NAMED:]:
+        del members[name]
 
 
 def _refuse_combinations(request: TranslateRequest) -> None:
@@ -325,7 +356,7 @@ _QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms", "xm
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 
 # Instead of pydantic's messages, which are for programmers.
-_CLIENT_SENTENCES: Final = {
+CLIENT_SENTENCES: Final = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this request",
     "string_type": "must be a string",

@@ -27,6 +27,7 @@ TESTED_ELSEWHERE = {
     "apiserver/changes/change_run.py": "tests/apiserver/integration/test_model_changes.py",
     "proxy/api/bodies.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/auth.py": "tests/proxy/integration/test_fleet_endpoints.py",
+    "proxy/api/detect.py": "tests/proxy/integration/test_detect.py",
     "proxy/api/fleet.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/keys.py": "tests/proxy/integration/test_key_endpoints.py",
     "proxy/api/status.py": "tests/proxy/integration/test_status_endpoints.py",

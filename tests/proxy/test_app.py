@@ -29,7 +29,7 @@ OPERATOR_PATHS = {
     "/keys",
     "/keys/{key_id}",
 }
-CLIENT_PATHS = {"/translate", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"}
+CLIENT_PATHS = {"/translate", "/detect", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"}
 
 
 def settings(**values: object) -> ProxySettings:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.routing.language_detector import LanguageDetector
+from proxy.routing.language_detector import (
+    MAX_CANDIDATES,
+    MAX_SERVED_SETS,
+    MIN_SERVED_SHARE,
+    LanguageDetector,
+    LanguageScores,
+)
+from shared.protocol.answers import Detected
 from shared.protocol.errors import LanguageUndetectedError
 
 SERVED = frozenset({"en", "de", "fr"})
@@ -24,6 +31,10 @@ def detector() -> LanguageDetector:
     return LanguageDetector()
 
 
+def detect(detector: LanguageDetector, text: str, served: Collection[str], where: str) -> Detected:
+    return detector.choose(detector.score(text), served, where)
+
+
 CHANGES: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "upper case": str.upper,
@@ -35,7 +46,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("lang", SENTENCES)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_sentence_is_detected(detector: LanguageDetector, lang: str, change: Callable[[str], str]) -> None:
-    found = detector.detect(change(SENTENCES[lang]), SERVED, "text")
+    found = detect(detector, change(SENTENCES[lang]), SERVED, "text")
     assert found.lang == lang
     assert 0.5 < found.confidence <= 1
 
@@ -45,7 +56,7 @@ def test_sentence_is_detected(detector: LanguageDetector, lang: str, change: Cal
 )
 def test_unserved_language_is_undetected(detector: LanguageDetector, text: str) -> None:
     with pytest.raises(LanguageUndetectedError) as caught:
-        detector.detect(text, SERVED, "text[3]")
+        detect(detector, text, SERVED, "text[3]")
     assert "text[3]" in caught.value.detail
     assert text not in caught.value.detail
     assert {each["lang"] for each in caught.value.facts["candidates"]} == SERVED
@@ -53,31 +64,71 @@ def test_unserved_language_is_undetected(detector: LanguageDetector, text: str) 
 
 def test_nothing_is_detected_without_served_languages(detector: LanguageDetector) -> None:
     with pytest.raises(LanguageUndetectedError) as caught:
-        detector.detect(SENTENCES["en"], frozenset(), "text")
+        detect(detector, SENTENCES["en"], frozenset(), "text")
     assert caught.value.facts == {"candidates": []}
 
 
 def test_served_locale_stands_for_its_language(
     detector: LanguageDetector,
 ) -> None:
-    assert detector.detect(SENTENCES["en"], {"en-GB", "de"}, "text").lang == "en-GB"
-    assert detector.detect(SENTENCES["en"], {"en", "de"}, "text").lang == "en"
+    assert detect(detector, SENTENCES["en"], {"en-GB", "de"}, "text").lang == "en-GB"
+    assert detect(detector, SENTENCES["en"], {"en", "de"}, "text").lang == "en"
     assert (
-        detector.detect(
-            "Jeg vet ikke hva jeg skal gjøre i morgen, men vi må snakke med ham først.", {"nb", "en"}, "text"
+        detect(
+            detector, "Jeg vet ikke hva jeg skal gjøre i morgen, men vi må snakke med ham først.", {"nb", "en"}, "text"
         ).lang
         == "nb"
     )
     with pytest.raises(LanguageUndetectedError):
-        detector.detect(SENTENCES["fr"], {"en", "de"}, "text")
+        detect(detector, SENTENCES["fr"], {"en", "de"}, "text")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text())
 def test_any_text_is_detected_or_undetected(detector: LanguageDetector, text: str) -> None:
     try:
-        found = detector.detect(text, SERVED, "text")
+        found = detect(detector, text, SERVED, "text")
     except LanguageUndetectedError:
         return
     assert found.lang in SERVED
     assert 0 < found.confidence <= 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.text())
+def test_listed_candidate_is_the_chosen_language(detector: LanguageDetector, text: str) -> None:
+    scores = detector.score(text)
+    listed = detector.list_candidates(scores, SERVED)
+    try:
+        chosen = detector.choose(scores, SERVED, "text")
+    except LanguageUndetectedError:
+        chosen = None
+    assert listed.detected == chosen
+    assert listed.candidates[:1] == [chosen] or chosen is None
+    confidences = [each.confidence for each in listed.candidates]
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 < each <= 1 for each in confidences)
+
+
+def test_unlikely_languages_have_low_confidences(detector: LanguageDetector) -> None:
+    scores = LanguageScores([("ru", 0.95), ("en", MIN_SERVED_SHARE / 2)], has_letters=True)
+    listed = detector.list_candidates(scores, SERVED)
+    assert (listed.detected, listed.candidates) == (None, [Detected(lang="en", confidence=0.5)])
+
+
+def test_text_without_letters_has_candidates_at_most(detector: LanguageDetector) -> None:
+    listed = detector.list_candidates(LanguageScores([("en", 0.9)], has_letters=False), SERVED)
+    assert (listed.detected, listed.candidates) == (None, [Detected(lang="en", confidence=1.0)])
+
+
+def test_candidates_are_few(detector: LanguageDetector) -> None:
+    many = ["en", "de", "fr", "es", "it", "pt", "nl"]
+    scores = LanguageScores([(lang, 0.1) for lang in many], has_letters=True)
+    assert len(detector.list_candidates(scores, many).candidates) == MAX_CANDIDATES
+
+
+def test_every_set_of_served_languages_has_its_own_answer(detector: LanguageDetector) -> None:
+    scores = detector.score(SENTENCES["en"])
+    sets = [{"de", f"en-{region}"} for region in ("GB", "US", "AU")] * MAX_SERVED_SETS
+    for served in sets:
+        assert {detector.choose(scores, served, "text").lang} == served - {"de"}
