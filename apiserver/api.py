@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from apiserver.context import context
 from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
-from shared.http.body import read_body
+from shared.http.body import read_json_body
 from shared.http.disconnect import while_connected
 from shared.http.openapi import (
     METRICS_DOCUMENTATION,
@@ -81,7 +81,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), app.time_limits.base, time.monotonic)
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
         caller = caller_from_header(request_header(request, CALLER_HEADER))
-        body = await read_body(request, app.limits.body_bytes, deadline, reservation)
+        body = await read_json_body(request, app.limits.body_bytes, deadline, reservation)
         translate_request = parse_translate_request(body, app.limits)
         if sink is not None:
             translate_request.refuse_stream()

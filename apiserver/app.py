@@ -90,7 +90,7 @@ def create_app(
         redoc_url=None,
     )
     app.state.context = context
-    configure_app(app, translate=api.translate)
+    configure_app(app, fast_handlers={"/translate": api.translate})
     app.include_router(api.routes)
     app.include_router(model_api.routes)
     return app

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
 from proxy.api import detect, fleet, keys, status, translate
+from proxy.api.compat import mounts
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
@@ -56,6 +57,8 @@ from shared.version import VERSION
 
 log = logging.getLogger(__name__)
 
+# Bodies of callers without a key so far fill at most one part of so many, beside the others.
+KEYLESS_BODIES_PART = 8
 # Routes for operators only, on the operators' port if one is set.
 OPERATOR_ROUTES = (fleet.routes, keys.routes)
 
@@ -91,7 +94,9 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
-    configure_app(app, settings.cors_origins, translate.translate)
+    apis = mounts.select(settings.compat)
+    fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
+    configure_app(app, settings.cors_origins, fast_handlers, mounts.find_renderer(apis))
     for routes in (
         translate.routes,
         detect.routes,
@@ -99,6 +104,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         *(() if settings.operator_port else OPERATOR_ROUTES),
     ):
         app.include_router(routes)
+    mounts.add_routes(app, apis)
     return app
 
 
@@ -142,13 +148,16 @@ async def build_context(
     )
     detector = await asyncio.to_thread(LanguageDetector)
     body_budget = ByteBudget(settings.max_bodies_bytes)
+    keyless_body_budget = ByteBudget(max(settings.max_body_bytes, settings.max_bodies_bytes // KEYLESS_BODIES_PART))
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, redis_cache)
     loops = (*fleet.loops, canaries, *translation.loops)
-    process = ProcessContext(foundation.metrics, loops, body_budget, draining, started_at=time.time())
+    process = ProcessContext(
+        foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
+    )
     return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
 
 

@@ -56,11 +56,15 @@ class TranslationContext:
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """Parts of the whole process; ``started_at`` is Unix seconds."""
+    """Parts of the whole process; ``started_at`` is Unix seconds.
+
+    ``keyless_body_budget`` is for bodies that are read before their sender has shown a key.
+    """
 
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
     body_budget: ByteBudget
+    keyless_body_budget: ByteBudget
     draining: asyncio.Event
     started_at: float
 

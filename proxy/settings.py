@@ -16,6 +16,9 @@ from shared.runtime.settings import CommaSeparated, MaxConnections, Port, Server
 # A few hundred sentences.
 _LEAST_CACHE_BYTES: Final = 1024 * 1024
 
+# Formats of others (docs/compat/README.md).
+COMPATIBLE_APIS: Final = ("libretranslate", "deepl", "deeplx", "imme", "kiss")
+
 
 class ProxySettings(ServerSettings):
     """Settings of a proxy; ``port`` is the environment variable ``PROXY_PORT``."""
@@ -89,6 +92,11 @@ class ProxySettings(ServerSettings):
         description="Origins whose web pages may call this proxy, comma-separated, such as https://example.com; "
         "*: all; empty: none.",
     )
+    compat: CommaSeparated = Field(
+        default=COMPATIBLE_APIS,
+        max_length=len(COMPATIBLE_APIS),
+        description=f"Compatible APIs that this proxy serves, comma-separated: {', '.join(COMPATIBLE_APIS)}; empty: none.",
+    )
     max_connections: MaxConnections = Field(
         default=16_384,
         description="Most client connections at once; never more than three quarters of the open file limit.",
@@ -133,14 +141,21 @@ class ProxySettings(ServerSettings):
         description="URL of a Redis that shares the cache among proxies, not the fleet's Redis; "
         "it may contain a password; empty: none.",
     )
-    _parts = field_validator("replicas", "preferred_pivots", "trusted_proxies", "cors_origins", mode="before")(
-        split_commas
-    )
+    _parts = field_validator(
+        "replicas", "preferred_pivots", "trusted_proxies", "cors_origins", "compat", mode="before"
+    )(split_commas)
     _urls = field_validator("replicas")(urls.replica_urls)
     _networks = field_validator("trusted_proxies")(urls.networks)
     _origins = field_validator("cors_origins")(urls.origins)
     _redis = field_validator("redis_url")(urls.redis_url)
     _cache_redis = field_validator("cache_redis_url")(urls.redis_url_or_none)
+
+    @field_validator("compat")
+    @classmethod
+    def _are_apis(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in value if name not in COMPATIBLE_APIS]:
+            raise ValueError(f"{', '.join(unknown)}: no such API; the compatible APIs are {', '.join(COMPATIBLE_APIS)}")
+        return value
 
     @field_validator("cache_bytes")
     @classmethod

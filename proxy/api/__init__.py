@@ -2,6 +2,8 @@
 
 - ``translate``: ``POST /translate``.
 - ``detect``: ``POST /detect``.
+- ``translation_run``: the steps of a request for translations, the same for every API.
+- ``compat/``: formats of other translation APIs.
 - ``status``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, and metrics.
 - ``keys``: API keys.

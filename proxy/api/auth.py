@@ -27,8 +27,10 @@ _OPERATOR_SCHEME: Final = Depends(
 )
 
 
-async def authenticate(request: Request, deadline: Deadline) -> Authentication:
-    """Identify a caller of ``/translate`` before the deadline, and count the request.
+async def authenticate(request: Request, deadline: Deadline, authorization: str | None) -> Authentication:
+    """Identify a caller of translations before the deadline, and count the request.
+
+    ``authorization`` is the header, or the same made of a key from another place.
 
     Raises:
         PairwayError: the key is refused or over its limit, or the deadline has passed.
@@ -39,7 +41,7 @@ async def authenticate(request: Request, deadline: Deadline) -> Authentication:
         return Authentication(at_address(client[0] if client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
-            authentication = await authenticator.authenticate(request_header(request, "authorization"))
+            authentication = await authenticator.authenticate(authorization)
     except TimeoutError:
         raise deadline.exceeded_error() from None
     if authentication.key is not None:

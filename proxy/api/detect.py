@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from proxy.api import auth
 from proxy.context import context
 from proxy.routing.language_detector import Detection
-from shared.http.body import read_body
+from shared.http.body import read_json_body
 from shared.http.disconnect import while_connected
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
@@ -65,8 +65,8 @@ async def detect(request: Request) -> Response:
     with parts.process.body_budget.reserve() as reservation:
         base = settings.time_limits.base
         deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
-        await auth.authenticate(request, deadline)
-        body = await read_body(request, settings.max_body_bytes, deadline, reservation)
+        await auth.authenticate(request, deadline, request_header(request, "authorization"))
+        body = await read_json_body(request, settings.max_body_bytes, deadline, reservation)
         text = parse_detect_request(body, settings.limits).text
         texts = [text] if isinstance(text, str) else text
         add_log_fields(request, texts=len(texts))

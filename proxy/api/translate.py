@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
 from proxy.api import auth
-from proxy.call import TranslationCall
+from proxy.api.compat import libretranslate, root_translate
+from proxy.api.translation_run import TranslationRun
 from proxy.context import context
-from proxy.request_cost import RequestCost
 from proxy.translation.service import CACHE_HEADER, AnswerSource
 from shared.http import event_stream
-from shared.http.body import read_body
-from shared.http.disconnect import while_connected
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
-from shared.http.request_context import add_log_fields, add_response_headers, request_header
+from shared.http.problems import render_errors_with
+from shared.http.request_context import request_header
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import TranslateRequest, parse_translate_request
-from shared.runtime.metrics import NO_ROUTE
 
 routes = APIRouter()
 
@@ -48,46 +43,30 @@ ANSWERS: Final = {
 async def translate(request: Request) -> Response:
     """Translate one text or a list of texts.
 
-    With ``Accept: text/event-stream`` each part is sent as soon as it is final.
+    With ``Accept: text/event-stream`` each part is sent as soon as it is final. A request with ``q`` is answered as by
+    LibreTranslate (docs/compat/libretranslate.md).
     """
+    if root_translate.is_form_or_query(request):
+        render_errors_with(request, libretranslate.render_error)
+        return await libretranslate.serve_translate(request)
     sink = event_stream.open_sink(request)
     return await event_stream.respond(request, _translate(request, sink), sink)
 
 
 async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
     parts = context(request)
-    metrics, budget, pipeline = parts.process.metrics, parts.process.body_budget, parts.translation
-    settings, meter = parts.settings, parts.keys.authenticator.meter
-    with metrics.request_timer(time.monotonic) as sample, budget.reserve() as reservation:
-        times = settings.time_limits
-        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), times.base, time.monotonic)
-        authentication = await auth.authenticate(request, deadline)
-        body = await read_body(request, settings.max_body_bytes, deadline, reservation)
-        translate_request = parse_translate_request(body, settings.limits)
+    authorization = request_header(request, "authorization")
+    with TranslationRun(request) as run:
+        if authorization is None and parts.keys.authenticator.on and root_translate.is_mounted(request):
+            fields = await root_translate.read_keyless_fields(run)  # a client of LibreTranslate has its key in the body
+            if fields is not None:
+                return await libretranslate.answer_translate(run, fields)
+        await run.authenticate(authorization)
+        body = await run.read_json_body()
+        fields = root_translate.libretranslate_fields(request, body)
+        if fields is not None:
+            return await libretranslate.answer_translate(run, fields)
+        translate_request = parse_translate_request(body, parts.settings.limits)
         if sink is not None:
             translate_request.refuse_stream()
-        caller, request_id = authentication.caller, request.scope["state"]["request_id"]
-        priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)
-        cost = RequestCost.of(translate_request, priority)
-        source, target = translate_request.source_lang, translate_request.target_lang
-        add_log_fields(request, source=source, target=target, texts=cost.texts)
-        deadline = deadline.extended(times.seconds(cost.chars))
-        charge = None
-        try:
-            if authentication.key is not None:
-                charge = await meter.charge(authentication.key, cost.charged_chars)
-                add_response_headers(request, charge.headers)
-            call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
-            work = pipeline.service.translate(call)
-            answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
-        except BaseException:
-            if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded
-                await meter.refund(charge)
-            raise
-        finally:
-            add_log_fields(request, pair=sample.pair, replicas=sample.replicas)
-            if sample.route not in {sample.pair, NO_ROUTE}:
-                add_log_fields(request, route=sample.route)
-        if answer.source is not None:
-            add_response_headers(request, {CACHE_HEADER: answer.source})
-        return answer.body
+        return await run.translate(translate_request, sink=sink, body=body)

@@ -4,6 +4,7 @@
 - ``request_context``: request ids, log fields, headers.
 - ``problems``: errors as RFC 9457 responses.
 - ``body``: request bodies within limits.
+- ``form_body``: forms and query strings.
 - ``disconnect``: cancels work when its client disconnects.
 - ``event_stream``: responses that stream events.
 - ``docs_page``: the page ``/docs``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -14,7 +14,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shared.http.docs_page import add_docs_page
-from shared.http.problems import JsonBytesResponse, logged_problem_response, problem_response
+from shared.http.problems import ErrorRenderer, JsonBytesResponse, error_response
 from shared.http.request_context import SECURITY_HEADERS, RequestContext
 from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
@@ -37,34 +37,35 @@ _CORS_RESPONSE_HEADERS: Final = (
 _CORS_MAX_AGE_SECONDS: Final = 600
 
 
-def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler | None = None) -> None:
+def configure_app(
+    app: FastAPI,
+    origins: Sequence[str] = (),
+    fast_handlers: Mapping[str, Handler] | None = None,
+    find_renderer: Callable[[str], ErrorRenderer | None] | None = None,
+) -> None:
     """Set up an app's errors, request ids, log lines, CORS and ``/docs``.
 
-    Pages of ``origins`` ("*": all) may send requests, without cookies. ``translate`` answers ``POST /translate``
-    past FastAPI's layers (docs/decisions/0018-hot-path.md).
+    Pages of ``origins`` ("*": all) may send requests, without cookies. ``fast_handlers`` answer POSTs to their paths
+    past FastAPI's layers (docs/decisions/0018-hot-path.md). ``find_renderer`` returns the renderer of errors at a path,
+    if it is of an API with a format of its own.
     """
+    app.state.find_renderer = find_renderer
 
     async def render(request: Request, error: Exception) -> Response:  # a plain function would need a thread
-        current: str | None = request.scope.get("state", {}).get("request_id")
         match error:
             case PairwayError():
-                return logged_problem_response(request, error)
+                return error_response(request, error)
             case HTTPException(status_code=404):
-                return problem_response(
-                    NotFoundError(f"The path {mask_secrets(request.url.path)} does not exist."), current
-                )
+                missing = NotFoundError(f"The path {mask_secrets(request.url.path)} does not exist.")
+                return error_response(request, missing)
             case HTTPException(status_code=405):
                 allowed = ", ".join(sorted(_allowed_methods(request))) or "another method"
                 detail = f"{mask_secrets(request.url.path)} accepts {allowed}, not {request.method}."
-                response = problem_response(MethodNotAllowedError(detail), current)
+                response = error_response(request, MethodNotAllowedError(detail))
                 response.headers["Allow"] = allowed
                 return response
             case _:
-                response = problem_response(InternalError("Something went wrong on our side."), current)
-                if current is not None:  # this response does not pass RequestContext
-                    response.headers[REQUEST_ID_HEADER] = current
-                    response.raw_headers.extend(SECURITY_HEADERS)
-                return response
+                return _internal_error(request)
 
     add_docs_page(app)
     for kind in (PairwayError, HTTPException, Exception):
@@ -78,8 +79,17 @@ def configure_app(app: FastAPI, origins: Sequence[str] = (), translate: Handler 
             expose_headers=_CORS_RESPONSE_HEADERS,
             max_age=_CORS_MAX_AGE_SECONDS,
         )
-    app.add_middleware(RequestContext, fast_app=None if translate is None else _asgi_app(translate))
+    fast_apps = {path: _asgi_app(handler) for path, handler in (fast_handlers or {}).items()}
+    app.add_middleware(RequestContext, fast_apps=fast_apps)
     _keep_openapi_document(app)
+
+
+def _internal_error(request: Request) -> Response:
+    """Return the response to an unexpected error, which passes no middleware."""
+    response = error_response(request, InternalError("Something went wrong on our side."))
+    response.headers[REQUEST_ID_HEADER] = request.scope["state"]["request_id"]
+    response.raw_headers.extend(SECURITY_HEADERS)
+    return response
 
 
 def _keep_openapi_document(app: FastAPI) -> None:
@@ -107,7 +117,7 @@ def _asgi_app(handler: Handler) -> ASGIApp:
             response = await handler(request)
             await response(scope, receive, send)
         except PairwayError as error:  # nothing was sent yet: a stream that has begun reports its errors itself
-            await logged_problem_response(request, error)(scope, receive, send)
+            await error_response(request, error)(scope, receive, send)
 
     return serve
 

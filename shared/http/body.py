@@ -79,17 +79,26 @@ class ByteBudget:
         return BodyReservation(self)
 
 
+async def read_json_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
+    """Read a body that must be declared as JSON; otherwise as :func:`read_body`."""
+    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
+    if content_type != JSON:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
+    return await read_body(request, limit, deadline, reservation)
+
+
 async def read_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
-    """Read the body; refuse it as soon as it exceeds ``limit`` bytes.
+    """Read a body of any type; refuse more than ``limit`` bytes.
 
     Raises:
-        UnsupportedMediaError: the body is compressed, or not declared as JSON.
+        UnsupportedMediaError: the body is compressed.
         TooLargeError: ``Content-Length`` or the bytes read exceed the limit.
         DeadlineExceededError: the body came too slowly.
         OverloadedError: other bodies fill the budget.
         ClientGoneError: the client disconnected.
     """
-    _check_content_type(request)
+    if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
+        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
     declared = request_header(request, "content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
@@ -110,7 +119,7 @@ async def read_operator_body(request: Request, model: type[M], budget: ByteBudge
     """
     deadline = Deadline.after(OPERATOR_BODY_SECONDS, time.monotonic)
     with budget.reserve() as reservation:
-        body = await read_body(request, OPERATOR_BODY_BYTES, deadline, reservation)
+        body = await read_json_body(request, OPERATOR_BODY_BYTES, deadline, reservation)
     try:
         value: object = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -127,15 +136,6 @@ def validated(model: type[M], members: dict[str, object]) -> M:
         return model.model_validate(members)
     except ValidationError as error:
         raise InvalidRequestError(operator_errors(error, model)) from None
-
-
-def _check_content_type(request: Request) -> None:
-    """Refuse bodies not declared as JSON: other origins send these without permission."""
-    if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
-        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
-    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 
 
 async def _read_parts(request: Request, limit: int, reservation: BodyReservation) -> bytes:

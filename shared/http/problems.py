@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Callable
 from typing import Final
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from shared.http.request_context import SECURITY_HEADERS, add_log_fields, add_response_headers
+from shared.http.request_context import SECURITY_HEADERS, add_log_fields, add_response_headers, route_path
 from shared.protocol.answers import Problem
 from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
 
 JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"
+# Renders an error in the format of another API.
+ErrorRenderer = Callable[[Request, PairwayError], Response]
 _JSON_TYPE: Final = (b"content-type", JSON.encode())
 
 
@@ -49,7 +52,7 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
 
     As HTTP requires, a 401 names the form of the key, and a 415 the accepted bodies.
     """
-    headers = {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
+    headers = retry_headers(error)
     match error:
         case KeyRequiredError():
             headers["WWW-Authenticate"] = 'Bearer realm="pairway"'
@@ -58,6 +61,11 @@ def problem_response(error: PairwayError, request_id: str | None) -> JSONRespons
         case _:
             pass
     return JSONResponse(problem_of(error, request_id).model_dump(), error.http_status, headers, PROBLEM_JSON)
+
+
+def retry_headers(error: PairwayError) -> dict[str, str]:
+    """Return ``Retry-After`` in whole seconds, if the error has one."""
+    return {} if error.retry_after is None else {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
 
 
 def standalone_problem(error: PairwayError) -> Response:
@@ -71,8 +79,21 @@ def standalone_problem(error: PairwayError) -> Response:
     return response
 
 
-def logged_problem_response(request: Request, error: PairwayError) -> Response:
-    """Return an error's response, and add the error to the log line."""
+def error_response(request: Request, error: PairwayError) -> Response:
+    """Return an error's response in the format of the request's API.
+
+    The error is added to the log line.
+    """
     add_log_fields(request, code=error.code, **error.log_fields)
     add_response_headers(request, error.headers)
-    return problem_response(error, request.scope["state"]["request_id"])
+    state = request.scope["state"]
+    renderer: ErrorRenderer | None = state.get("error_renderer")
+    if renderer is None:
+        find_renderer: Callable[[str], ErrorRenderer | None] | None = getattr(request.app.state, "find_renderer", None)
+        renderer = find_renderer and find_renderer(route_path(request.scope))
+    return problem_response(error, state["request_id"]) if renderer is None else renderer(request, error)
+
+
+def render_errors_with(request: Request, renderer: ErrorRenderer) -> None:
+    """Render the request's later errors so, whatever its path."""
+    request.scope["state"]["error_renderer"] = renderer

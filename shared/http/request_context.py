@@ -21,14 +21,16 @@ log = logging.getLogger(__name__)
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,128}")
 # The length of a UUID.
 _ID_BYTES: Final = 16
+_SLASHES: Final = re.compile("/{2,}")
 _HEADER: Final = REQUEST_ID_HEADER.lower()
 _ENCODED_HEADER: Final = _HEADER.encode()
 # Request headers whose lines are parts of one list.
 _LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
-TRANSLATE_PATH: Final = "/translate"
 # Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
 QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/startupz", "/metrics", "/report"})
+# Stays an unknown path: links of the page /docs would lead elsewhere from there.
+DOCS_FOLDER: Final = "/docs/"
 # The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.
 SECURITY_HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
@@ -47,13 +49,13 @@ SECURITY_HEADERS: Final = (
 class RequestContext:
     """ASGI middleware for the request id, headers and the log line.
 
-    The client's id or a new one is in the response and every log line. ``fast_app`` replaces the app for ``POST
-    /translate``, except for pages of other origins, for which FastAPI's middleware has the rules.
+    The client's id or a new one is in the response and every log line. ``fast_apps`` replace the app for
+    POSTs to their paths, except for pages of other origins, for which FastAPI's middleware has the rules.
     """
 
-    def __init__(self, app: ASGIApp, fast_app: ASGIApp | None = None) -> None:
+    def __init__(self, app: ASGIApp, fast_apps: Mapping[str, ASGIApp]) -> None:
         self._app = app
-        self._fast_app = fast_app or app
+        self._fast_apps = fast_apps
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -72,6 +74,7 @@ class RequestContext:
         state["answer_headers"] = answer_headers
         # Never reset: the server logs unhandled errors later, and each request has its own context.
         request_id.set(current_id)
+        scope["path"] = normal_path(scope["path"])
         path = route_path(scope)
         started = time.perf_counter()
         status = _INTERNAL_SERVER_ERROR
@@ -86,15 +89,15 @@ class RequestContext:
                 message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
             await send(message)
 
-        is_fast = path == TRANSLATE_PATH and scope["method"] == "POST" and "origin" not in headers
-        app = self._fast_app if is_fast else self._app
+        fast_app = self._fast_apps.get(path) if scope["method"] == "POST" and "origin" not in headers else None
+        app = fast_app or self._app
         try:
             await app(scope, receive, send_with_headers)
         finally:
             if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {
                     "method": scope["method"],
-                    "path": scope["path"] if is_fast else mask_secrets(scope["path"])[:128],
+                    "path": scope["path"] if fast_app is not None else mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),
                     **log_fields,
@@ -117,6 +120,16 @@ def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
     """Add headers to the request's response, even to an error."""
     encoded = {name.lower().encode("latin-1"): value.encode("latin-1") for name, value in headers.items()}
     request.scope["state"]["answer_headers"].update(encoded)
+
+
+def normal_path(path: str) -> str:
+    """Return the path with single slashes and none at its end.
+
+    Clients append paths to base URLs that end with a slash.
+    """
+    if "//" in path or (path.endswith("/") and path != DOCS_FOLDER):
+        return _SLASHES.sub("/", path).rstrip("/") or "/"
+    return path
 
 
 def route_path(scope: Scope) -> str:

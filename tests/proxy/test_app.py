@@ -41,11 +41,11 @@ def paths(app: FastAPI) -> set[str]:
 
 
 def test_one_port_serves_clients_and_operators() -> None:
-    assert paths(create_app(settings())) == CLIENT_PATHS | OPERATOR_PATHS
+    assert paths(create_app(settings(compat=""))) == CLIENT_PATHS | OPERATOR_PATHS
 
 
 def test_operator_port_takes_operator_routes_away() -> None:
-    app = create_app(settings(operator_port=9000))
+    app = create_app(settings(operator_port=9000, compat=""))
     assert paths(app) == CLIENT_PATHS
     assert paths(create_operator_app(app)) == OPERATOR_PATHS
 

@@ -22,8 +22,16 @@ async def running() -> Any:
         yield one
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "json"])
-@pytest.mark.parametrize("path", ["/translate", "/fleet/replicas", "/fleet/replicas/drain"])
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        *((path, kind) for path in ("/fleet/replicas", "/fleet/replicas/drain") for kind in ("text/plain", *FORMS, "")),
+        *(("/translate", kind) for kind in ("text/plain", "", "json")),  # forms there are LibreTranslate's
+    ],
+)
 async def test_body_that_is_not_json_is_415(running: RunningProxy, path: str, kind: str) -> None:
     headers = {"Content-Type": kind, "Authorization": f"Bearer {OPERATOR}"}
     response = await running.client.post(path, content=json.dumps(ASKED), headers=headers)

@@ -7,7 +7,7 @@ import asyncio
 from fastapi import FastAPI, Request, Response
 
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_body
+from shared.http.body import ByteBudget, read_json_body
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields
 from shared.protocol import errors
@@ -32,11 +32,11 @@ def create_sample_app(handlers: SampleHandlers) -> FastAPI:
     async def body(request: Request) -> Response:
         deadline = Deadline.after(0.3, asyncio.get_running_loop().time)
         with ByteBudget(4000).reserve() as hold:
-            return Response(await read_body(request, 1000, deadline, hold))
+            return Response(await read_json_body(request, 1000, deadline, hold))
 
     async def work(request: Request) -> Response:
         with ByteBudget(400_000).reserve() as hold:
-            await read_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
+            await read_json_body(request, 300_000, Deadline.after(1, asyncio.get_running_loop().time), hold)
 
         async def hard() -> str:
             handlers.work_started.set()

@@ -25,7 +25,7 @@ async def translate_client() -> AsyncGenerator[httpx.AsyncClient]:
         return Response("slow" if "route" in request.scope else "fast")
 
     app.add_api_route("/translate", translate, methods=["POST"])
-    configure_app(app, translate=translate)
+    configure_app(app, fast_handlers={"/translate": translate})
     async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as client:
         yield client
 

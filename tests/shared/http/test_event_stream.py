@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request, Response
 
 from shared.http import event_stream
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_body
+from shared.http.body import ByteBudget, read_json_body
 from shared.http.disconnect import while_connected
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
@@ -47,7 +47,7 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
     async def run(request: Request, on_delta: OnDelta | None) -> bytes:
         try:
             with ByteBudget(1 << 20).reserve() as hold:
-                await read_body(request, 1 << 20, Deadline.after(5, time.monotonic), hold)
+                await read_json_body(request, 1 << 20, Deadline.after(5, time.monotonic), hold)
             return await while_connected(request, script.work(on_delta or (lambda _index, _text: None)))
         except asyncio.CancelledError:
             script.cancelled += 1

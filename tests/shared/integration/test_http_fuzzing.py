@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_body
+from shared.http.body import ByteBudget, read_json_body
 from shared.protocol.deadline import Deadline
 from shared.runtime.logging import LogFormat, configure_logging
 from shared.server.limits import ConnectionLimiter, PeerTimeouts
@@ -58,7 +58,7 @@ async def served() -> AsyncGenerator[Serving]:
 
     async def body(request: Request) -> Response:
         with ByteBudget(4000).reserve() as hold:
-            read = await read_body(request, 1000, Deadline.after(0.2, asyncio.get_running_loop().time), hold)
+            read = await read_json_body(request, 1000, Deadline.after(0.2, asyncio.get_running_loop().time), hold)
         return Response(str(len(read)))
 
     app.add_api_route("/plain", plain)

@@ -1,0 +1,10 @@
+"""Compatible APIs: formats of others over the one translation service.
+
+- ``mounts``: the paths of all APIs, under a prefix and at the root.
+- ``compat_api``: what an API consists of.
+- ``fields``: the fields of a request, from JSON, a form or the query.
+- ``language_codes``: language codes of other APIs, and languages' names.
+- ``translations``: builds requests, and reads answers.
+- ``libretranslate``: LibreTranslate.
+- ``root_translate``: which of ``POST /translate`` at the root are LibreTranslate's.
+"""

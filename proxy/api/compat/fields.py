@@ -1,0 +1,94 @@
+"""Fields: the members of a compatible request, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, cast
+
+from fastapi import Request
+from pydantic_core import from_json
+
+from proxy.api.translation_run import TranslationRun
+from shared.http.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
+from shared.http.problems import JSON
+from shared.http.request_context import request_header
+from shared.protocol.errors import BadRequestError
+
+# Without a type, as some clients send it, the first byte tells JSON from a form.
+_OBJECT_START: Final = b"{"
+
+
+class Fields(NamedTuple):
+    """Members of a request.
+
+    A repeated name of a form or query has a list of values. ``is_json``: they have JSON's types; otherwise all are strings. ``in_url``: they came in the query.
+    """
+
+    members: Mapping[str, object]
+    is_json: bool = True
+    in_url: bool = False
+
+    def text(self, name: str) -> str:
+        """Return a string member; "" for a missing one or another type."""
+        value = self.members.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def query_fields(request: Request) -> Fields:
+    """Return the query's fields; raise BadRequestError if it cannot be read."""
+    return Fields(_grouped(parse_urlencoded(request.scope["query_string"])), is_json=False, in_url=True)
+
+
+async def read_fields(run: TranslationRun, repair: Callable[[bytes], bytes] | None = None) -> Fields:
+    """Read the fields from the body, or without one from the query.
+
+    ``repair`` mends a body that is no JSON, for clients that are known to send it.
+
+    Raises:
+        PairwayError: the body is too large, too slow, compressed, or cannot be read.
+    """
+    content_type = request_header(run.request, "content-type") or ""
+    kind = content_type.partition(";")[0].strip().lower()
+    body = await run.read_body()
+    if not body:
+        return query_fields(run.request)
+    if kind == MULTIPART:
+        return Fields(_grouped(await parse_multipart(body, content_type)), is_json=False)
+    if kind == URLENCODED and not body.lstrip().startswith(_OBJECT_START):
+        return Fields(_grouped(parse_urlencoded(body)), is_json=False)
+    return json_fields(body, repair)
+
+
+def json_fields(body: bytes, repair: Callable[[bytes], bytes] | None = None) -> Fields:
+    """Return the members of a JSON object.
+
+    Raises:
+        BadRequestError: the body is no JSON, or no object.
+    """
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        if repair is not None and (repaired := repair(body)) != body:
+            return json_fields(repaired)
+        raise BadRequestError(f"The body is not JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object.")
+    return Fields(cast("dict[str, object]", value))
+
+
+def is_json(request: Request) -> bool:
+    """Return whether the body is declared as JSON."""
+    return (request_header(request, "content-type") or "").partition(";")[0].strip().lower() == JSON
+
+
+def _grouped(pairs: Pairs) -> dict[str, object]:
+    grouped: dict[str, object] = {}
+    for name, value in pairs:
+        present = grouped.get(name)
+        if present is None:
+            grouped[name] = value
+        elif isinstance(present, list):
+            cast("list[str]", present).append(value)
+        else:
+            grouped[name] = [present, value]
+    return grouped

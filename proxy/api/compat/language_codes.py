@@ -1,0 +1,63 @@
+"""Language codes of other APIs, both ways, and languages' English names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import langcodes
+
+from shared.languages import CACHED_TAGS, InvalidTagError, canonical_tag, language_and_script
+from shared.protocol.errors import InvalidRequestError
+
+# Codes that are no BCP-47 tag of their language, in lower case with hyphens.
+ALIASES: Final = {
+    "iw": "he",
+    "tl": "fil",
+    "jp": "ja",
+    "zt": "zh-Hant",
+    "zh-cht": "zh-Hant",
+    "zh-chs": "zh-Hans",
+    "pb": "pt-BR",
+}
+
+
+class UnsupportedLanguageError(InvalidRequestError, status=422, code="invalid-request", title="Invalid request"):
+    """A code names no language; ``value`` is the code as sent, shortened."""
+
+    def __init__(self, field: str, value: str) -> None:
+        self.value = value[:40]
+        super().__init__([(field, f"{self.value!r} is not a language code; examples: en, pt-BR, zh-Hant")])
+
+
+@lru_cache(maxsize=CACHED_TAGS)
+def tag_of(code: str) -> str | None:
+    """Return the canonical tag of another API's code, None without one.
+
+    Case does not matter, and ``_`` is ``-``.
+    """
+    normal = code.strip().replace("_", "-").lower()
+    try:
+        return canonical_tag(ALIASES.get(normal, normal))
+    except InvalidTagError:
+        return None
+
+
+def parse_code(code: str, field: str) -> str:
+    """Return the canonical tag of a code, or raise UnsupportedLanguageError."""
+    tag = tag_of(code)
+    if tag is None:
+        raise UnsupportedLanguageError(field, code)
+    return tag
+
+
+@lru_cache(maxsize=CACHED_TAGS)
+def english_name(tag: str) -> str:
+    """Return a language's name in English, such as Chinese (Traditional)."""
+    return langcodes.Language.get(tag).display_name()
+
+
+@lru_cache(maxsize=CACHED_TAGS)
+def is_same_language(tag: str, other: str) -> bool:
+    """Return whether two tags have one language and script."""
+    return language_and_script(tag) == language_and_script(other)

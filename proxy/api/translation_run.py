@@ -1,0 +1,137 @@
+"""Translation run: the steps of one HTTP request, in every API."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from fastapi import Request
+
+from proxy.api import auth
+from proxy.call import TranslationCall
+from proxy.context import context
+from proxy.keys.authenticator import Authentication
+from proxy.request_cost import RequestCost
+from proxy.translation.service import CACHE_HEADER
+from shared.http.body import BodyReservation, read_body, read_json_body
+from shared.http.disconnect import while_connected
+from shared.http.request_context import add_log_fields, add_response_headers, request_header
+from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.priority import PRIORITY_HEADER, Priority
+from shared.protocol.sse import DeltaSink
+from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.metrics import NO_ROUTE
+
+
+class TranslationRun:
+    """Context manager: its block authenticates the caller, reads the body and translates.
+
+    The metrics count the block as one request. The body's bytes stay reserved until it ends.
+    """
+
+    __slots__ = ("_authentication", "_parts", "_reservation", "_sample", "_timer", "deadline", "request")
+
+    def __init__(self, request: Request) -> None:
+        self._parts = parts = context(request)
+        self.request = request
+        self._timer = parts.process.metrics.request_timer(time.monotonic)
+        self._authentication: Authentication | None = None
+        self._reservation: BodyReservation | None = None
+
+    def __enter__(self) -> Self:
+        self._sample = self._timer.__enter__()
+        base = self._parts.settings.time_limits.base
+        try:
+            self.deadline = Deadline.from_header(request_header(self.request, TIMEOUT_HEADER), base, time.monotonic)
+        except BaseException as error:
+            self._timer.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._reservation is not None:
+            self._reservation.release()
+        self._timer.__exit__(kind, error, trace)
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether the caller is known."""
+        return self._authentication is not None
+
+    async def authenticate(self, authorization: str | None) -> None:
+        """Identify the caller, and count the request.
+
+        Raises:
+            PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
+        """
+        self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
+
+    async def read_json_body(self) -> bytes:
+        """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""
+        return await read_json_body(self.request, self._body_limit, self.deadline, self._reserve())
+
+    async def read_body(self) -> bytes:
+        """Read a body of any type.
+
+        Bodies of callers who have yet to show a key have a budget of their own.
+
+        Raises:
+            PairwayError: the body is compressed, too large or too slow, or other bodies fill the budget.
+        """
+        return await read_body(self.request, self._body_limit, self.deadline, self._reserve())
+
+    def _reserve(self) -> BodyReservation:
+        process = self._parts.process
+        if self._authentication is None and self._parts.keys.authenticator.on:
+            self._reservation = process.keyless_body_budget.reserve()
+        else:
+            self._reservation = process.body_budget.reserve()
+        return self._reservation
+
+    @property
+    def _body_limit(self) -> int:
+        return self._parts.settings.max_body_bytes
+
+    async def translate(
+        self, translate_request: TranslateRequest, *, sink: DeltaSink | None = None, body: bytes | None = None
+    ) -> bytes:
+        """Charge the caller's key, translate, and return the native JSON answer.
+
+        ``sink`` gets the deltas of a stream. ``body`` has the client's bytes if replicas can read them.
+
+        Raises:
+            PairwayError: no translation; what was charged is refunded.
+        """
+        request, parts, sample = self.request, self._parts, self._sample
+        authentication = self._authentication
+        if authentication is None:
+            raise RuntimeError("a run translates only after it authenticated its caller")
+        pipeline, meter = parts.translation, parts.keys.authenticator.meter
+        caller, request_id = authentication.caller, request.scope["state"]["request_id"]
+        priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)
+        cost = RequestCost.of(translate_request, priority)
+        source, target = translate_request.source_lang, translate_request.target_lang
+        add_log_fields(request, source=source, target=target, texts=cost.texts)
+        deadline = self.deadline.extended(parts.settings.time_limits.seconds(cost.chars))
+        charge = None
+        try:
+            if authentication.key is not None:
+                charge = await meter.charge(authentication.key, cost.charged_chars)
+                add_response_headers(request, charge.headers)
+            call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
+            work = pipeline.service.translate(call)
+            answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
+        except BaseException:
+            if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded
+                await meter.refund(charge)
+            raise
+        finally:
+            add_log_fields(request, pair=sample.pair, replicas=sample.replicas)
+            if sample.route not in {sample.pair, NO_ROUTE}:
+                add_log_fields(request, route=sample.route)
+        if answer.source is not None:
+            add_response_headers(request, {CACHE_HEADER: answer.source})
+        return answer.body

@@ -1,0 +1,37 @@
+"""Fields of a request: JSON, forms, the query, and what cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.requests import Request
+
+from proxy.api.compat.fields import Fields, json_fields, query_fields
+from shared.protocol.errors import BadRequestError
+
+
+def test_json_keeps_its_types() -> None:
+    assert json_fields(b'{"q": ["a", ""], "n": null, "x": 1}') == Fields({"q": ["a", ""], "n": None, "x": 1})
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'"q"', b"{", b"\xff", b'{"q": NaN}', b"null"])
+def test_what_is_no_json_object_is_refused(body: bytes) -> None:
+    with pytest.raises(BadRequestError):
+        json_fields(body)
+
+
+def test_broken_json_is_repaired_once() -> None:
+    assert json_fields(b'{"q": "a" "n": 1}', lambda body: body.replace(b'" "', b'", "')).members == {"q": "a", "n": 1}
+    with pytest.raises(BadRequestError):
+        json_fields(b"{", lambda _: b"{{")
+    with pytest.raises(BadRequestError):
+        json_fields(b"{", lambda body: body)
+
+
+def test_repeated_names_of_a_query_are_a_list() -> None:
+    request = Request({"type": "http", "query_string": b"q=a&q=b&q=c&target=de"})
+    assert query_fields(request) == Fields({"q": ["a", "b", "c"], "target": "de"}, is_json=False, in_url=True)
+
+
+def test_text_of_other_types_is_empty() -> None:
+    fields = Fields({"a": None, "b": 1, "c": "x", "d": ["x"]})
+    assert [fields.text(name) for name in "abcde"] == ["", "", "x", "", ""]

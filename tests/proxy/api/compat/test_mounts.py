@@ -1,0 +1,69 @@
+"""Mounts: prefixes, the root, other paths and methods, PROXY_COMPAT."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proxy.api.compat import mounts
+from proxy.settings import COMPATIBLE_APIS
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica, replicas
+
+ASKED = {"q": "Hello", "source": "en", "target": "de"}
+
+
+@pytest.fixture(scope="module")
+async def running() -> Any:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake]) as one:
+        yield one
+
+
+def test_every_api_has_a_name_of_the_setting() -> None:
+    assert {api.name for api in mounts.APIS} <= set(COMPATIBLE_APIS)
+    assert mounts.select([]) == ()
+
+
+@pytest.mark.parametrize(
+    "path", ["/translate", "/libretranslate/translate", "//libretranslate//translate", "/libretranslate/translate/"]
+)
+async def test_paths_of_prefix_and_root(running: RunningProxy, path: str) -> None:
+    answer = await running.client.post(f"{running.url}{path}", json=ASKED)
+    assert (answer.status_code, list(answer.json())) == (200, ["translatedText"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/libretranslate", 404),
+        ("POST", "/libretranslate/nothing", 404),
+        ("GET", "/libretranslate/translate", 405),
+        ("DELETE", "/libretranslate/translate", 405),
+    ],
+)
+async def test_other_paths_and_methods_have_the_apis_own_errors(
+    running: RunningProxy, method: str, path: str, status: int
+) -> None:
+    answer = await running.client.request(method, path)
+    assert (answer.status_code, list(answer.json())) == (status, ["error"])
+
+
+async def test_native_paths_keep_their_errors(running: RunningProxy) -> None:
+    for path in ("/nothing", "/libretranslatex"):
+        answer = await running.client.post(path, json=ASKED)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+    answer = await running.client.post("/translate", json={"text": "Hello", "q": "Hello", "target_lang": "de"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+async def test_switched_off_apis_have_no_paths() -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], compat="") as one:
+        for path, status in (("/libretranslate/translate", 404), ("/translate", 422)):
+            answer = await one.client.post(path, json=ASKED)
+            assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        answer = await one.client.post("/translate", content="q=Hello", headers=form)
+        assert answer.status_code == 415

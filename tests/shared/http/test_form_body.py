@@ -1,0 +1,62 @@
+"""Forms and query strings: names, values, limits, and what cannot be read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.http.form_body import MAX_FIELDS, parse_multipart, parse_urlencoded
+from shared.protocol.errors import BadRequestError
+
+TYPE = "multipart/form-data; boundary=xx"
+
+
+def part(name: str, value: str, extra: str = "") -> str:
+    return f'--xx\r\nContent-Disposition: form-data; name="{name}"{extra}\r\n\r\n{value}\r\n'
+
+
+def test_urlencoded_keeps_order_repeats_and_blanks() -> None:
+    assert parse_urlencoded(b"q=a+b&q=%C3%A4&target=&x") == [("q", "a b"), ("q", "ä"), ("target", ""), ("x", "")]
+
+
+@pytest.mark.parametrize("encoded", [b"\xff=1", b"q=%ff", b"&".join([b"q=1"] * (MAX_FIELDS + 1))])
+def test_unreadable_urlencoded_is_refused(encoded: bytes) -> None:
+    with pytest.raises(BadRequestError):
+        parse_urlencoded(encoded)
+
+
+async def test_multipart_keeps_order_and_repeats() -> None:
+    body = (part("q", "Grüße\r\nzwei") + part("q", "b") + "--xx--\r\n").encode()
+    assert await parse_multipart(body, TYPE) == [("q", "Grüße\r\nzwei"), ("q", "b")]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (part("q", "a", '; filename="a.txt"') + "--xx--\r\n", TYPE),
+        ("".join(part("q", "a") for _ in range(MAX_FIELDS + 1)) + "--xx--\r\n", TYPE),
+        (part("q", "a"), "multipart/form-data"),
+        ("no form", TYPE),
+    ],
+)
+async def test_unreadable_multipart_is_refused(body: str, content_type: str) -> None:
+    with pytest.raises(BadRequestError, match="form cannot be read"):
+        await parse_multipart(body.encode(), content_type)
+
+
+@given(st.binary(max_size=200), st.sampled_from([TYPE, "multipart/form-data; boundary=", "multipart/form-data"]))
+async def test_any_bytes_are_a_form_or_refused(body: bytes, content_type: str) -> None:
+    for parse in (
+        lambda: parse_multipart(b"--xx\r\n" + body, content_type),
+        lambda: parse_multipart(body, content_type),
+    ):
+        try:
+            pairs = await parse()
+        except BadRequestError:
+            continue
+        assert all(isinstance(each, str) for pair in pairs for each in pair)
+    with suppress(BadRequestError):
+        parse_urlencoded(body)
