@@ -59,7 +59,10 @@ def test_documented_settings_metrics_and_targets_exist(document: Path) -> None:
 
 def test_everything_a_user_meets_is_documented() -> None:
     """Settings, metrics, codes and paths of the product; ``*_NAME`` is a setting of both servers."""
-    text = "\n".join(path.read_text() for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/*.md")))
+    text = "\n".join(
+        path.read_text()
+        for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/*.md"), *ROOT.glob("docs/compat/*.md"))
+    )
     example = (ROOT / ".env.example").read_text()
     settings = set(re.findall(r"^#((?:PROXY|APISERVER)_[A-Z0-9_]+)=", example, re.MULTILINE))
     missing = {each for each in settings if not re.search(rf"\b{each}\b|`\*_{each.partition('_')[2]}`", text)}
