@@ -153,7 +153,8 @@ async def build_context(
     keys = build_keys(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
-    translation = build_translation(foundation, fleet.registry, forwarder, detector, redis_cache)
+    coalescer = RequestCoalescer(time.monotonic, draining.is_set)
+    translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
     loops = (*fleet.loops, canaries, *translation.loops)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
@@ -228,6 +229,7 @@ def build_translation(
     registry: Registry,
     forwarder: Forwarder,
     detector: LanguageDetector,
+    coalescer: RequestCoalescer,
     redis_cache: RedisCache | None,
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
@@ -241,7 +243,6 @@ def build_translation(
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
-    coalescer = RequestCoalescer(time.monotonic)
     cache = build_cache(foundation, registry, redis_cache)
     service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
     loops: tuple[Loop, ...] = ()

@@ -19,7 +19,8 @@ class TranslationCall:
     """One client request with its caller, priority and deadline.
 
     ``sample`` collects its measurements. ``sink`` gets the deltas of a stream, as soon as each is final. ``body`` has
-    the client's bytes of an unchanged request. ``route`` is set once the route is found.
+    the client's bytes of an unchanged request. ``route`` is set once the route is found. ``linger_seconds``: how long
+    the computation goes on for a repeat after its client timed out; 0: as coalescing decides.
     """
 
     request: TranslateRequest
@@ -32,6 +33,7 @@ class TranslationCall:
     sink: DeltaSink | None = None
     body: bytes | None = None
     route: Route | None = None
+    linger_seconds: float = 0.0
 
     def for_part(self, request: TranslateRequest, sink: DeltaSink | None) -> TranslationCall:
         """Return the call for a request with some of its texts."""
@@ -46,4 +48,5 @@ class TranslationCall:
             self.sample,
             sink,
             route=self.route,
+            linger_seconds=self.linger_seconds,
         )

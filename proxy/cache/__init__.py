@@ -8,4 +8,6 @@ Callers share entries, unless they opted out; ``proxy/translation/service.py`` u
 - ``memory_cache``: the first tier, in memory.
 - ``redis_cache``: the second tier, in Redis.
 - ``coalescing``: computes equal whole requests in flight once; not streams.
+- ``shared_computation``: one such computation.
+- ``abandoned_computations``: those without a client, within limits.
 """

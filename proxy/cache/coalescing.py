@@ -6,19 +6,22 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, cast
 
+from proxy.cache.abandoned_computations import AbandonedComputations
 from proxy.cache.fingerprints import FINGERPRINT_BYTES, INLINE_CHARS
+from proxy.cache.shared_computation import SharedComputation, private_key
 from proxy.call import TranslationCall
-from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
+from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import TranslateRequest
 
 # An abandoned computation continues for this fraction of its age: its client may repeat the request
 # (docs/decisions/0016-coalescing-and-cache.md).
 LINGER_SHARE: Final = 0.1
 LONGEST_LINGER_SECONDS: Final = 1.0
+# A client that leaves earlier did not time out: its user cancelled, so TranslationCall.linger_seconds does not apply.
+SHORTEST_TIMEOUT_SECONDS: Final = 1.0
 # After joining this many failed computations, a request computes alone.
 MAX_JOINED: Final = 2
 # A retry needs this much time: no engine answers faster.
@@ -31,50 +34,17 @@ def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
     return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
-@dataclass(eq=False, slots=True)
-class SharedComputation:
-    """Computation in one request's ``task``, for which ``joiners`` other requests wait.
+class RequestCoalescer:
+    """Joins equal requests in flight; lets abandoned ones linger, and keeps their results as long.
 
-    The first joiner creates ``result``. ``cancel`` is set once the client disconnected; ``end_timer`` calls it.
+    While ``is_draining``, none lingers longer than ``LONGEST_LINGER_SECONDS``.
     """
 
-    fingerprint: bytes
-    call: TranslationCall
-    task: asyncio.Task[Any]
-    started_at: float
-    joiners: int = 0
-    result: asyncio.Future[bytes] | None = None
-    cancel: Callable[[], object] | None = None
-    end_timer: asyncio.TimerHandle | None = None
-
-    def is_for(self, call: TranslationCall) -> bool:
-        """Return whether it is at least as urgent as the call."""
-        return self.call.priority.rank <= call.priority.rank
-
-    def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:
-        """Return whether the error applies only to the computation's caller."""
-        if isinstance(error, (DeadlineExceededError, ClientGoneError)):
-            return True
-        is_same_caller = self.call.caller == call.caller and self.call.priority is call.priority
-        return isinstance(error, OverloadedError) and not is_same_caller
-
-    def end(self, result: bytes | None, error: BaseException | None) -> None:
-        """Give the joiners the result or the error."""
-        if self.result is None or self.result.done():
-            return
-        if error is None:
-            self.result.set_result(result or b"")
-            return
-        self.result.set_exception(error if isinstance(error, Exception) else ClientGoneError())
-        self.result.exception()  # asyncio logs exceptions that nobody retrieves
-
-
-class RequestCoalescer:
-    """Joins equal requests in flight; keeps abandoned results for ``LONGEST_LINGER_SECONDS``."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], is_draining: Callable[[], bool]) -> None:
         self._clock = clock
+        self._is_draining = is_draining
         self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
+        self._abandoned = AbandonedComputations()
         self._newest: dict[bytes, SharedComputation] = {}
         self._by_task: dict[asyncio.Task[Any], SharedComputation] = {}
 
@@ -95,9 +65,15 @@ class RequestCoalescer:
             await asyncio.gather(*(computation.task for computation in computations), return_exceptions=True)
 
     async def run(
-        self, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
+        self,
+        call: TranslationCall,
+        compute: Callable[[TranslationCall], Awaitable[bytes]],
+        *,
+        is_private: bool = False,
     ) -> tuple[bytes, bool]:
         """Return the result, and whether another request computed it.
+
+        ``is_private``: it was one of the same caller.
 
         Raises:
             PairwayError: the computation failed, or this call's deadline passed.
@@ -107,10 +83,12 @@ class RequestCoalescer:
             fingerprint = await asyncio.to_thread(request_fingerprint, request, key)
         else:
             fingerprint = request_fingerprint(request, key)
+        if is_private:
+            fingerprint = private_key(fingerprint, call.caller)
         for _ in range(MAX_JOINED):
-            computation = self._newest.get(fingerprint)
-            if computation is None or not computation.is_for(call):
-                return await self._lead(fingerprint, call, compute), False
+            computation = self._find(fingerprint, call)
+            if computation is None:
+                return await self._lead(fingerprint, call, compute, is_private=is_private), False
             try:
                 return await self._join(computation, call), True
             except PairwayError as error:
@@ -133,11 +111,29 @@ class RequestCoalescer:
             self._linger(computation)
         return True
 
+    def _find(self, fingerprint: bytes, call: TranslationCall) -> SharedComputation | None:
+        computation = self._newest.get(fingerprint)
+        if computation is not None and computation.is_for(call):
+            return computation
+        if not call.linger_seconds:
+            return None
+        computation = self._newest.get(private_key(fingerprint, call.caller))
+        return computation if computation is not None and computation.may_repeat(call) else None
+
     async def _lead(
-        self, fingerprint: bytes, call: TranslationCall, compute: Callable[[TranslationCall], Awaitable[bytes]]
+        self,
+        fingerprint: bytes,
+        call: TranslationCall,
+        compute: Callable[[TranslationCall], Awaitable[bytes]],
+        *,
+        is_private: bool,
     ) -> bytes:
         task = cast("asyncio.Task[Any]", asyncio.current_task())  # never None inside a coroutine
-        computation = SharedComputation(fingerprint, call, task, self._clock())
+        computation = SharedComputation(
+            fingerprint, call.caller, call.cost, call.sample, task, self._clock(), is_private
+        )
+        if call.linger_seconds:
+            computation.add_repeater(call)
         self._newest[fingerprint] = self._by_task[task] = computation
         try:
             result = await compute(call)
@@ -148,10 +144,9 @@ class RequestCoalescer:
             raise
         if computation.end_timer is None:
             self._forget(computation)
-        else:  # keep the result until the timer ends
-            computation.result = computation.result or asyncio.get_running_loop().create_future()
-            computation.cancel = None
-        computation.end(result, None)
+            computation.end(result, None)
+        else:
+            self._keep(computation, result)
         return result
 
     async def _join(self, computation: SharedComputation, call: TranslationCall) -> bytes:
@@ -159,10 +154,12 @@ class RequestCoalescer:
         if computation.result is None:
             computation.result = asyncio.get_running_loop().create_future()
         computation.joiners += 1
+        if call.linger_seconds:
+            computation.add_repeater(call)
         try:
             await asyncio.wait({computation.result}, timeout=call.deadline.remaining())
         finally:
-            sample = computation.call.sample
+            sample = computation.sample
             call.sample.pair, call.sample.route = sample.pair, sample.route
             call.sample.replicas = list(sample.replicas)
             computation.joiners -= 1
@@ -178,28 +175,71 @@ class RequestCoalescer:
             raise _copy_error(error) from error
 
     def _linger(self, computation: SharedComputation) -> None:
-        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * (self._clock() - computation.started_at))
-        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._end, computation)
+        """Let it go on: for a while for all equal requests, then for its repeaters only."""
+        age = self._clock() - computation.started_at
+        seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * age)
+        computation.linger_left = 0.0
+        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._end_period, computation)
+        if computation.repeaters and age >= SHORTEST_TIMEOUT_SECONDS:
+            computation.linger_left = computation.linger_seconds - seconds
+            for key in computation.keys_for_repeaters():
+                self._newest[key] = computation
+            self._limit(computation)
+
+    def _keep(self, computation: SharedComputation, result: bytes) -> None:
+        """Keep the result of an abandoned computation until its time ends."""
+        computation.result = computation.result or asyncio.get_running_loop().create_future()
+        computation.end(result, None)
+        computation.cancel = None
+        if computation.linger_left > 0:
+            self._limit(computation)
+
+    def _limit(self, computation: SharedComputation) -> None:
+        """End the oldest of its caller, or of all, while they are too many."""
+        for excess in self._abandoned.add(computation):
+            if excess is computation:  # too large
+                computation.linger_left = 0.0
+            else:
+                self._end(excess)
 
     def _stop_lingering(self, computation: SharedComputation) -> None:
         if computation.end_timer is not None:
             computation.end_timer.cancel()
             computation.end_timer = None
+            self._abandoned.discard(computation)
+
+    def _end_period(self, computation: SharedComputation) -> None:
+        """End it, or let it go on for its repeaters only."""
+        seconds = min(LONGEST_LINGER_SECONDS, computation.linger_left)
+        if seconds <= 0 or self._is_draining():
+            self._end(computation)
+            return
+        if not computation.is_private:
+            self._remove_key(computation.fingerprint, computation)
+        computation.linger_left -= seconds
+        computation.end_timer = asyncio.get_running_loop().call_later(seconds, self._end_period, computation)
 
     def _end(self, computation: SharedComputation) -> None:
         """Cancel an abandoned computation, or drop its result."""
-        computation.end_timer = None
+        self._stop_lingering(computation)
         if computation.cancel is None:
             self._forget(computation)
             return
-        if self._newest.get(computation.fingerprint) is computation:
-            del self._newest[computation.fingerprint]
+        self._remove_keys(computation)
         computation.cancel()
 
     def _forget(self, computation: SharedComputation) -> None:
         self._by_task.pop(computation.task, None)
-        if self._newest.get(computation.fingerprint) is computation:
-            del self._newest[computation.fingerprint]
+        self._remove_keys(computation)
+
+    def _remove_keys(self, computation: SharedComputation) -> None:
+        self._remove_key(computation.fingerprint, computation)
+        for key in computation.keys_for_repeaters():
+            self._remove_key(key, computation)
+
+    def _remove_key(self, key: bytes, computation: SharedComputation) -> None:
+        if self._newest.get(key) is computation:
+            del self._newest[key]
 
 
 def _copy_error(error: PairwayError) -> PairwayError:

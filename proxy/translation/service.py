@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -63,7 +63,8 @@ class TranslationService:
         if not is_detected:
             self._find_route(call)
         # Only the dispatcher knows the detected pair, and can check that the caller's key allows it.
-        if not caller.cached or (is_detected and caller.pairs is not None):
+        is_private = is_detected and caller.pairs is not None
+        if not caller.cached or (is_private and not call.linger_seconds):
             return Answer(await self._dispatcher.translate(call), None)
         lookup = None if cache is None or call.route is None else await cache.look_up(request, call.route)
         if lookup is not None and not lookup.missing:
@@ -74,7 +75,7 @@ class TranslationService:
         if lookup is not None and lookup.values:
             return await self._answer_some(call, lookup)
         self._count(lookup, 0)
-        body, joined = await self._compute(call, lookup)
+        body, joined = await self._compute(call, lookup, is_private=is_private)
         return Answer(body, AnswerSource.COALESCED if joined else source)
 
     def _find_route(self, call: TranslationCall) -> None:
@@ -111,12 +112,24 @@ class TranslationService:
         return Answer(body, source)
 
     async def _answer_some(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
+        if not call.linger_seconds:
+            return Answer(await self._complete(call, lookup, shares_rest=True), AnswerSource.PARTIAL)
+        # Another rest may be missing when the request is repeated, so the whole of it is shared.
+        body, joined = await self._share(call, lambda leader: self._complete(leader, lookup, shares_rest=False))
+        return Answer(body, AnswerSource.COALESCED if joined else AnswerSource.PARTIAL)
+
+    async def _complete(self, call: TranslationCall, lookup: CacheLookup, *, shares_rest: bool) -> bytes:
+        """Return the JSON of all texts; compute the missing ones."""
         missing = lookup.missing
         texts = [call.request.texts[index] for index in missing]
         rest = call.for_part(call.request.model_copy(update={"text": texts}), None)
         self._count(lookup, len(lookup.values), call.cost.chars - rest.cost.chars)
         try:
-            body, _ = await self._compute(rest, lookup.subset(missing))
+            if shares_rest:
+                body, _ = await self._compute(rest, lookup.subset(missing))
+            else:
+                body = await self._dispatcher.translate(rest)
+                self._store(rest.request, lookup.subset(missing), body)
         except RelayedError as error:
             raise with_note(
                 error,
@@ -125,15 +138,27 @@ class TranslationService:
             ) from error
         results = read_results(rest.request, body)
         computed = {index: result.to_json() for index, result in zip(missing, results, strict=True)}
-        return Answer(_join(call.request, {**lookup.values, **computed}), AnswerSource.PARTIAL)
+        return _join(call.request, {**lookup.values, **computed})
 
-    async def _compute(self, call: TranslationCall, lookup: CacheLookup | None) -> tuple[bytes, bool]:
+    async def _compute(
+        self, call: TranslationCall, lookup: CacheLookup | None, *, is_private: bool = False
+    ) -> tuple[bytes, bool]:
         """Return the JSON of all texts, and whether another request computed it."""
-        body, joined = await self._coalescer.run(call, self._dispatcher.translate)
+        body, joined = await self._share(call, self._dispatcher.translate, is_private=is_private)
+        if not joined:
+            self._store(call.request, lookup, body)
+        return body, joined
+
+    async def _share(
+        self,
+        call: TranslationCall,
+        compute: Callable[[TranslationCall], Awaitable[bytes]],
+        *,
+        is_private: bool = False,
+    ) -> tuple[bytes, bool]:
+        body, joined = await self._coalescer.run(call, compute, is_private=is_private)
         if joined:
             self._metrics.coalesced.labels(call.sample.pair).inc()
-        else:
-            self._store(call.request, lookup, body)
         return body, joined
 
     def _store(self, request: TranslateRequest, lookup: CacheLookup | None, body: bytes) -> None:

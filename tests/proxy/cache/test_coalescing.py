@@ -3,101 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from proxy.cache.coalescing import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS, RequestCoalescer
-from proxy.call import TranslationCall
-from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
-from shared.protocol.deadline import Deadline
+from proxy.cache.coalescing import LONGEST_LINGER_SECONDS, MAX_JOINED, WORTHWHILE_SECONDS
 from shared.protocol.errors import DeadlineExceededError, OverloadedError, PairwayError, RelayedError, UnknownPairError
 from shared.protocol.priority import Priority
-from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
-from tests.proxy.clock import HandClock
+from tests.proxy.cache.coalescers import HELLO, CoalescerHarness
 from tests.support.waiting import wait_until
-
-HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
-
-
-@dataclass
-class Computations:
-    """What is computed: one future per computation, to be ended by hand."""
-
-    calls: list[TranslationCall] = field(default_factory=list[TranslationCall])
-    results: list[asyncio.Future[bytes]] = field(default_factory=list[asyncio.Future[bytes]])
-    cancelled: int = 0
-
-    async def __call__(self, call: TranslationCall) -> bytes:
-        self.calls.append(call)
-        call.sample.pair = call.sample.route = "en-de"
-        result = asyncio.get_running_loop().create_future()
-        self.results.append(result)
-        try:
-            return await result
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-
-    async def count(self, count: int) -> None:
-        await wait_until(lambda: len(self.calls) == count, 3, f"{count} computations")
-
-
-@dataclass
-class CoalescerHarness:
-    """A coalescer, its computations, and callers that wait."""
-
-    clock: HandClock = field(default_factory=HandClock)
-    coalescer: RequestCoalescer = field(init=False)
-    computations: Computations = field(default_factory=Computations)
-    tasks: list[asyncio.Task[tuple[bytes, bool]]] = field(default_factory=list[asyncio.Task[tuple[bytes, bool]]])
-
-    def __post_init__(self) -> None:
-        self.coalescer = RequestCoalescer(self.clock)
-
-    def call(
-        self,
-        request: TranslateRequest = HELLO,
-        *,
-        caller: str = "ann",
-        priority: Priority = Priority.INTERACTIVE,
-        seconds: float = 30,
-    ) -> TranslationCall:
-        deadline = Deadline.after(seconds, asyncio.get_running_loop().time)
-        cost = RequestCost.of(request, priority)
-        return TranslationCall(request, cost, Caller(caller), priority, deadline, "id", RequestSample())
-
-    async def request(self, call: TranslationCall | None = None) -> asyncio.Task[tuple[bytes, bool]]:
-        """Start to wait, and return once it does."""
-        task = asyncio.create_task(self.coalescer.run(call or self.call(), self.computations))
-        self.tasks.append(task)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        return task
-
-    async def leave(self, task: asyncio.Task[Any]) -> None:
-        """Hang up, as the client of that request; it ends at once unless its computation goes on."""
-        if not self.coalescer.outlives_client(task, task.cancel):
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-
-
-@pytest.fixture
-async def harness() -> AsyncGenerator[CoalescerHarness]:
-    """At the end nothing is left."""
-    running = CoalescerHarness()
-    async with running.coalescer.closing():
-        yield running
-        for task in running.tasks:
-            task.cancel()
-        await asyncio.gather(*running.tasks, return_exceptions=True)
-    await wait_until(lambda: not len(running.coalescer), 3, "no computation is left")
 
 
 async def test_equal_requests_cost_one_computation(harness: CoalescerHarness) -> None:
