@@ -27,10 +27,20 @@ from shared.runtime.metrics import NO_ROUTE
 class TranslationRun:
     """Context manager: its block authenticates the caller, reads the body and translates.
 
-    The metrics count the block as one request. The body's bytes stay reserved until it ends.
+    The metrics count the block as one request. The body's bytes stay reserved until it ends. An API whose clients time
+    out and repeat their requests sets ``linger_seconds``: so long a translation goes on without its client.
     """
 
-    __slots__ = ("_authentication", "_parts", "_reservation", "_sample", "_timer", "deadline", "request")
+    __slots__ = (
+        "_authentication",
+        "_parts",
+        "_reservation",
+        "_sample",
+        "_timer",
+        "deadline",
+        "linger_seconds",
+        "request",
+    )
 
     def __init__(self, request: Request) -> None:
         self._parts = parts = context(request)
@@ -38,6 +48,7 @@ class TranslationRun:
         self._timer = parts.process.metrics.request_timer(time.monotonic)
         self._authentication: Authentication | None = None
         self._reservation: BodyReservation | None = None
+        self.linger_seconds = 0.0
 
     def __enter__(self) -> Self:
         self._sample = self._timer.__enter__()
@@ -122,6 +133,7 @@ class TranslationRun:
                 charge = await meter.charge(authentication.key, cost.charged_chars)
                 add_response_headers(request, charge.headers)
             call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
+            call.linger_seconds = self.linger_seconds
             work = pipeline.service.translate(call)
             answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:

@@ -35,8 +35,9 @@ def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
 
 
 class RequestCoalescer:
-    """Joins equal requests in flight; lets abandoned ones linger, and keeps their results as long.
+    """Joins equal requests in flight, and those that clients abandoned.
 
+    Abandoned computations linger, and their results are kept as long.
     While ``is_draining``, none lingers longer than ``LONGEST_LINGER_SECONDS``.
     """
 
@@ -175,7 +176,7 @@ class RequestCoalescer:
             raise _copy_error(error) from error
 
     def _linger(self, computation: SharedComputation) -> None:
-        """Let it go on: for a while for all equal requests, then for its repeaters only."""
+        """Let it go on, first for all equal requests, then for repeaters."""
         age = self._clock() - computation.started_at
         seconds = min(LONGEST_LINGER_SECONDS, LINGER_SHARE * age)
         computation.linger_left = 0.0
@@ -195,7 +196,7 @@ class RequestCoalescer:
             self._limit(computation)
 
     def _limit(self, computation: SharedComputation) -> None:
-        """End the oldest of its caller, or of all, while they are too many."""
+        """Count it as abandoned, and end what exceeds the limits."""
         for excess in self._abandoned.add(computation):
             if excess is computation:  # too large
                 computation.linger_left = 0.0

@@ -67,11 +67,11 @@ class SharedComputation:
         self.linger_seconds = max(self.linger_seconds, call.linger_seconds)
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Return whether it is at least as urgent as the call, and not another caller's private one."""
+        """Return whether the call may join: it is no more urgent, and permitted."""
         return self.cost.priority.rank <= call.priority.rank and not (self.is_private and self.caller != call.caller)
 
     def may_repeat(self, call: TranslationCall) -> bool:
-        """Return whether the call's caller may join it after all clients have left."""
+        """Return whether the call may join after all clients have left."""
         return call.caller in self.repeaters and self.is_for(call)
 
     def is_private_error(self, error: PairwayError, call: TranslationCall) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 import pytest
+from fastapi import Request
 
+from proxy.api.translation_run import TranslationRun
 from proxy.cache import coalescing
-from proxy.call import TranslationCall
-from proxy.translation.service import Answer, TranslationService
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import PATIENT, new_key, used_today
 from tests.proxy.proxies import RunningProxy, proxy
@@ -26,13 +26,13 @@ ENGLISH: Final = "The weather is fine and we went for a long walk in the park."
 @pytest.fixture(autouse=True)
 def _all_linger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every call one of an API whose clients repeat requests, however soon they left."""
-    translate = TranslationService.translate
+    create = TranslationRun.__init__
 
-    async def lingering(service: TranslationService, call: TranslationCall) -> Answer:
-        call.linger_seconds = LINGER
-        return await translate(service, call)
+    def create_lingering(run: TranslationRun, request: Request) -> None:
+        create(run, request)
+        run.linger_seconds = LINGER
 
-    monkeypatch.setattr(TranslationService, "translate", lingering)
+    monkeypatch.setattr(TranslationRun, "__init__", create_lingering)
     monkeypatch.setattr(coalescing, "SHORTEST_TIMEOUT_SECONDS", 0.0)
 
 
