@@ -13,7 +13,7 @@ from shared.protocol import sse
 from shared.protocol.answers import Problem, Translation, Translations
 from shared.protocol.sse import OnDelta
 
-# 128 texts of the largest size, and their JSON; no API server sends more.
+# The translations of the largest list, and their JSON; no API server sends more.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 # A stream has every text twice: in parts, and whole.
 MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES

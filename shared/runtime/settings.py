@@ -99,7 +99,7 @@ class ServerSettings(BaseSettings):
     max_request_timeout: float = Field(
         default=600.0, gt=0, le=86_400, description="Longest time for any request, in seconds, however long its texts."
     )
-    max_texts: int = Field(default=128, ge=1, le=10_000, description="Most texts in one request.")
+    max_texts: int = Field(default=256, ge=1, le=10_000, description="Most texts in one request.")
     max_text_chars: int = Field(default=200_000, ge=1, description="Most characters in one text.")
     max_body_bytes: int = Field(
         default=2_097_152,

@@ -27,7 +27,7 @@ def rejection(**values: Any) -> str:
 def test_defaults_are_those_of_the_design() -> None:
     settings = ProxySettings()
     assert (settings.port, settings.probe_interval, settings.request_timeout) == (8000, 1.0, 30.0)
-    assert (settings.limits.texts, settings.limits.body_bytes) == (128, 2 << 20)
+    assert (settings.limits.texts, settings.limits.body_bytes) == (256, 2 << 20)
     assert settings.replicas == ("http://127.0.0.1:8001",)
 
 

@@ -265,8 +265,8 @@ async def test_idle_server_accepts_any_legal_list(
 ) -> None:
     async with serving(factory, settings_for(max_waiting=1)) as served:
         await served.until_ready()
-        assert (await served.translate(["a"] * 128)).status_code == 200
-        assert problem(await served.translate(["a"] * 129), 413, "too-large")["limit"] == 128
+        assert (await served.translate(["a"] * 256)).status_code == 200
+        assert problem(await served.translate(["a"] * 257), 413, "too-large")["limit"] == 256
 
 
 def of(text: str, reason: str | None) -> Callable[[Asked], GenerationResult]:

@@ -69,7 +69,7 @@ async def ask(served: Served, text: object, **headers: str) -> StreamedAnswer:
         ({"target_lang": "es"}, 404, "unknown-pair"),
         ({"target": "de"}, 422, "invalid-request"),
         ({"text": []}, 422, "invalid-request"),
-        ({"text": ["a"] * 129}, 413, "too-large"),
+        ({"text": ["a"] * 257}, 413, "too-large"),
         ({"source_lang": "auto"}, 422, "invalid-request"),
     ],
 )
