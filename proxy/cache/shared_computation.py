@@ -67,7 +67,7 @@ class SharedComputation:
         self.linger_seconds = max(self.linger_seconds, call.linger_seconds)
 
     def is_for(self, call: TranslationCall) -> bool:
-        """Return whether the call may join: it is no more urgent, and permitted."""
+        """Return whether the call may join: not more urgent, and permitted."""
         return self.cost.priority.rank <= call.priority.rank and not (self.is_private and self.caller != call.caller)
 
     def may_repeat(self, call: TranslationCall) -> bool:
