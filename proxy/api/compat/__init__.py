@@ -4,6 +4,7 @@
 - ``compat_api``: what an API consists of.
 - ``fields``: the fields of a request, from JSON, a form or the query.
 - ``language_codes``: language codes of other APIs, and languages' names.
+- ``served_languages``: the fleet's languages, never a part of them.
 - ``translations``: builds requests, and reads answers.
 - ``libretranslate``: LibreTranslate.
 - ``root_translate``: which of ``POST /translate`` at the root are LibreTranslate's.
