@@ -12,7 +12,9 @@ _TWO_SLASHES = _HEAD.replace("/libretranslate/translate", "/libretranslate//tran
 _POST = r"<p>Where is the <strong>station</strong>? <span translate=\"no\">:cat:</span></p>"
 
 MASTODON = (
-    Exchange("languages, without a key", "GET /libretranslate/languages HTTP/1.1\nUser-Agent: Mastodon/4.5.0", needs=list),
+    Exchange(
+        "languages, without a key", "GET /libretranslate/languages HTTP/1.1\nUser-Agent: Mastodon/4.5.0", needs=list
+    ),
     Exchange(
         "a post, a warning, two options of a poll and an empty caption; source auto",
         _HEAD,
@@ -26,7 +28,13 @@ MASTODON = (
                 str,
                 "",
             ],
-            "detectedLanguage": [{"language": "en"}, {"language": "en"}, {"language": "en"}, {"language": str}, {"language": str}],
+            "detectedLanguage": [
+                {"language": "en"},
+                {"language": "en"},
+                {"language": "en"},
+                {"language": str},
+                {"language": str},
+            ],
         },
     ),
     Exchange(

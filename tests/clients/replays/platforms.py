@@ -15,7 +15,11 @@ DISCOURSE = (
         "q=Wo+ist+der+Bahnhof%3F&api_key=$GOOD",
         needs=[{"language": "de", "confidence": float}],
     ),
-    Exchange("then whether both languages exist", "GET /libretranslate/languages HTTP/1.1\nUser-Agent: excon/1.2.5", needs=list),
+    Exchange(
+        "then whether both languages exist",
+        "GET /libretranslate/languages HTTP/1.1\nUser-Agent: excon/1.2.5",
+        needs=list,
+    ),
     Exchange(
         "then the post, as HTML",
         f"POST /libretranslate/translate HTTP/1.1\n{_EXCON}",

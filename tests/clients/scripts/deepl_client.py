@@ -97,15 +97,15 @@ observe(
         "usage of a limited key": lambda: usage("quota"),
         "wrong key": lambda: ask("nonsense"),
         "revoked key": lambda: ask("revoked"),
-        "other pair": lambda: result(
-            client("en-de only").translate_text(QUESTION, source_lang="EN", target_lang="FR")
-        ),
+        "other pair": lambda: result(client("en-de only").translate_text(QUESTION, source_lang="EN", target_lang="FR")),
         "quota": until_refused(lambda: ask("quota")),
         "rate": until_refused(lambda: ask("rate")),
         "no such target": lambda: result(good.translate_text(QUESTION, target_lang="XX")),
         "no such source": lambda: result(good.translate_text(QUESTION, source_lang="XX", target_lang="DE")),
         "no such glossary": lambda: result(
-            good.translate_text(QUESTION, source_lang="EN", target_lang="DE", glossary="8d1b6bfa-0000-4000-8000-000000000000")
+            good.translate_text(
+                QUESTION, source_lang="EN", target_lang="DE", glossary="8d1b6bfa-0000-4000-8000-000000000000"
+            )
         ),
         "formality required": lambda: result(good.translate_text(QUESTION, target_lang="DE", formality="more")),
         "broken xml": lambda: result(good.translate_text("<a>one</b>", target_lang="DE", tag_handling="xml")),

@@ -22,9 +22,7 @@ def one_pair() -> dict[str, object]:
         "listed": glossary.glossary_id in [each.glossary_id for each in good.list_glossaries()],
         "entries": good.get_glossary_entries(glossary),
         "translation": good.translate_text_with_glossary(SENTENCE, glossary).text,
-        "by id": good.translate_text(
-            SENTENCE, source_lang="EN", target_lang="DE", glossary=glossary.glossary_id
-        ).text,
+        "by id": good.translate_text(SENTENCE, source_lang="EN", target_lang="DE", glossary=glossary.glossary_id).text,
     }
     good.delete_glossary(glossary)
     found["listed after its end"] = glossary.glossary_id in [each.glossary_id for each in good.list_glossaries()]

@@ -16,7 +16,7 @@ def configuration() -> dict[str, str]:
 
 def observe(calls: Mapping[str, Callable[[], Any]]) -> None:
     """Print the outcome of every call: its value, or its error with all that the client knows of it."""
-    json.dump({name: _outcome(call) for name, call in calls.items()}, sys.stdout)
+    json.dump({name: _outcome(call) for name, call in calls.items()}, sys.stdout, default=str)
 
 
 def until_refused(call: Callable[[], Any]) -> Callable[[], Any]:
@@ -33,7 +33,7 @@ def until_refused(call: Callable[[], Any]) -> Callable[[], Any]:
 def _outcome(call: Callable[[], Any]) -> dict[str, Any]:
     try:
         return {"value": call()}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is what it knows
         names = ("code", "status_code", "http_status_code")
         response = getattr(error, "response", None)  # of requests
         found = [getattr(error, name, None) for name in names] + [getattr(response, "status_code", None)]
