@@ -45,8 +45,9 @@ from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.translation.detection import DetectionService
 from proxy.translation.dispatcher import Dispatcher
-from proxy.translation.language_groups import LanguageGrouper
+from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.service import TranslationService
+from proxy.translation.target_list import TargetListTranslator
 from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
@@ -245,10 +246,11 @@ def build_translation(
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
     cache = build_cache(foundation, registry, redis_cache)
     service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
+    target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
-    return TranslationContext(service, detection, coalescer, listed_pivots, loops)
+    return TranslationContext(service, target_lists, detection, coalescer, listed_pivots, loops)
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:

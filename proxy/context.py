@@ -19,6 +19,7 @@ from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
+from proxy.translation.target_list import TargetListTranslator
 from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
@@ -48,6 +49,7 @@ class TranslationContext:
     """The pipeline of translation requests; ``listed_pivots`` is None if pivots are off."""
 
     service: TranslationService
+    target_lists: TargetListTranslator
     detection: DetectionService
     coalescer: RequestCoalescer
     listed_pivots: Pivots | None

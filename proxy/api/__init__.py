@@ -1,6 +1,7 @@
 """HTTP endpoints: parse, delegate, render.
 
 - ``translate``: ``POST /translate``.
+- ``client_request``: the body of ``POST /translate``.
 - ``detect``: ``POST /detect``.
 - ``translation_run``: the steps of a request for translations, the same for every API.
 - ``compat/``: formats of other translation APIs.

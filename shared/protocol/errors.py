@@ -6,7 +6,7 @@ Foreign errors are mapped into it in the one file that uses their library.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 # Retry-After has whole seconds.
 RETRY_AFTER_MIN: Final = 1.0
@@ -40,6 +40,13 @@ class PairwayError(Exception):
         self.facts: dict[str, Any] = dict(facts or {})
         self.headers: Mapping[str, str] = headers or {}
         self.log_fields: Mapping[str, str] = log_fields or {}
+
+    def with_detail(self, detail: str) -> Self:
+        """Return a copy with this detail; other requests may hold the error too."""
+        copy = type(self).__new__(type(self), *self.args)
+        copy.__dict__.update(self.__dict__)
+        copy.detail, copy.facts = detail, dict(self.facts)
+        return copy
 
 
 class BadRequestError(PairwayError, status=400, code="bad-request", title="The request cannot be read"):

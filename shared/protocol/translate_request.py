@@ -360,6 +360,7 @@ CLIENT_SENTENCES: Final = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this request",
     "string_type": "must be a string",
+    "target_lang:string_type": "must be a string; a list of targets is for the proxy",
     "list_type": "must be a list of strings",
     "dict_type": "must be an object of strings",
     "enum": f"must be one of {', '.join(TextFormat)}",

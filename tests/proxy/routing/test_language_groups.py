@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from proxy.translation.language_groups import LanguageGroups
+from proxy.routing.language_groups import LanguageGroups
 from shared.languages import LanguagePair
 from shared.protocol.answers import Detected, Translation, unchanged
 from shared.protocol.translate_request import TranslateRequest
