@@ -80,6 +80,12 @@ def _checked_targets(values: list[object]) -> tuple[list[str], list[tuple[str, s
     return list(first), errors
 
 
+def refuse_stream_of(targets: tuple[str, ...]) -> None:
+    """Raise InvalidRequestError if there are targets: a stream has one."""
+    if targets:
+        raise InvalidRequestError([("target_lang", "must be one language with Accept: text/event-stream")])
+
+
 def client_request_schema() -> dict[str, Any]:
     """Return the JSON schema of the body, for OpenAPI."""
     schema = TranslateRequest.model_json_schema()
