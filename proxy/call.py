@@ -57,7 +57,7 @@ class TranslationCall:
         )
 
     def for_target(self, target: str) -> TranslationCall:
-        """Return the call for one of the request's targets, with a sample of its own."""
+        """Return the call for one target, with its own sample."""
         part = self.for_part(self.request.model_copy(update={"target_lang": target}), None)
         part.sample = RequestSample()
         return part

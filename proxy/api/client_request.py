@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Annotated, Final, NamedTuple, cast
+
+from pydantic import BaseModel, Field, StrictStr, WithJsonSchema
 
 from shared.languages import InvalidTagError, canonical_tag
+from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import (
     Limits,
@@ -21,8 +25,30 @@ MAX_TARGETS: Final = 10
 _ANY_TARGET: Final = "en"
 
 
+_TAG: Final = {"type": "string"}
+
+
+class ClientTranslateRequest(TranslateRequest):
+    """Body of the proxy's ``POST /translate``, for its OpenAPI document."""
+
+    target_lang: Annotated[
+        StrictStr,
+        Field(
+            description=f"BCP-47 tag, or a list of up to {MAX_TARGETS}; `targets` of the answer has the same order.",
+            examples=["de"],
+        ),
+        WithJsonSchema({"anyOf": [_TAG, {"type": "array", "items": _TAG, "minItems": 1, "maxItems": MAX_TARGETS}]}),
+    ]
+
+
+class TargetTranslations(BaseModel):
+    """Answer to a list of targets, in the same order."""
+
+    targets: list[Translation | Translations]
+
+
 class ClientRequest(NamedTuple):
-    """A request for one target, or, if ``targets`` has any, for each of these."""
+    """Request for one target; if ``targets`` has any, for each."""
 
     request: TranslateRequest
     targets: tuple[str, ...] = ()
@@ -59,7 +85,7 @@ def _with_targets(members: dict[str, object], values: list[object]) -> ClientReq
 
 
 def _checked_targets(values: list[object]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the valid targets in their canonical form, and the errors of the others."""
+    """Return the valid targets, canonical, and the errors of others."""
     if not 0 < len(values) <= MAX_TARGETS:
         return [], [("target_lang", f"a list must have 1 to {MAX_TARGETS} languages, not {len(values)}")]
     first: dict[str, int] = {}
@@ -80,19 +106,7 @@ def _checked_targets(values: list[object]) -> tuple[list[str], list[tuple[str, s
     return list(first), errors
 
 
-def refuse_stream_of(targets: tuple[str, ...]) -> None:
+def refuse_stream_of(targets: Sequence[str]) -> None:
     """Raise InvalidRequestError if there are targets: a stream has one."""
     if targets:
         raise InvalidRequestError([("target_lang", "must be one language with Accept: text/event-stream")])
-
-
-def client_request_schema() -> dict[str, Any]:
-    """Return the JSON schema of the body, for OpenAPI."""
-    schema = TranslateRequest.model_json_schema()
-    target = schema["properties"]["target_lang"]
-    one = {key: value for key, value in target.items() if key not in {"title", "description", "examples"}}
-    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_TARGETS, "uniqueItems": True}
-    description = f"BCP-47 tag, or a list of up to {MAX_TARGETS}; the answer to a list is `targets`, in its order."
-    schema["properties"]["target_lang"] = target | {"anyOf": [one, several], "description": description}
-    del schema["properties"]["target_lang"]["type"]
-    return schema

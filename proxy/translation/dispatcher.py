@@ -39,7 +39,7 @@ class GroupPlan(NamedTuple):
 
     @property
     def legs(self) -> list[CallLeg]:
-        """What needs admission."""
+        """The calls and pairs that need admission."""
         return [leg for lang, route in self.routes.items() for leg in calls_of_legs(self.calls[lang], route)]
 
 
@@ -132,7 +132,10 @@ class Dispatcher:
         return groups.answer()
 
     def _plan_groups(self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot) -> GroupPlan:
-        """Check and route all pairs before anything is sent, because one failure fails the whole request."""
+        """Check and route all pairs before anything is sent.
+
+        One failure fails the whole request.
+        """
         pairs, sink = groups.pairs, call.sink
         for pair in pairs.values():
             call.caller.check(pair)

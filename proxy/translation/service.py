@@ -79,7 +79,7 @@ class TranslationService:
         return Answer(body, AnswerSource.COALESCED if joined else source)
 
     async def uncached_part(self, call: TranslationCall) -> TranslationCall | None:
-        """Return the call for the texts that the cache lacks; None if it has all."""
+        """Return the call for texts that are not cached, or None."""
         if self._cache is None or call.route is None or not call.caller.cached:
             return call
         lookup = await self._cache.look_up(call.request, call.route)

@@ -43,7 +43,7 @@ class TargetCalls:
 
     @contextmanager
     def labelling(self) -> Generator[None]:
-        """Label the whole call, after this block, by the target that failed first or by all."""
+        """Label the call after this block, by its targets or the failed one."""
         try:
             yield
         finally:
@@ -62,7 +62,7 @@ class TargetListTranslator:
     _admission: AdmissionController
 
     async def translate(self, call: TranslationCall, targets: Sequence[str]) -> Answer:
-        """Return the answers in the order of ``targets``, each as for a request of its own.
+        """Return each target's answer, in order, as a single request has it.
 
         Raises:
             PairwayError: a target failed, which the detail names; there are no partial answers.
@@ -76,7 +76,10 @@ class TargetListTranslator:
         return Answer(body, _combined_source({answer.source for answer in answers}))
 
     async def _plan(self, target_calls: TargetCalls) -> list[CallLeg]:
-        """Check and route all targets before anything is sent; return what needs admission."""
+        """Check and route all targets before anything is sent.
+
+        Returns the calls and pairs that need admission.
+        """
         request, scored = target_calls.call.request, None
         if request.source_lang == AUTO:
             scored = await self._language_grouper.score(request)

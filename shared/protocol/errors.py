@@ -42,8 +42,8 @@ class PairwayError(Exception):
         self.log_fields: Mapping[str, str] = log_fields or {}
 
     def with_detail(self, detail: str) -> Self:
-        """Return a copy with this detail; other requests may hold the error too."""
-        copy = type(self).__new__(type(self), *self.args)
+        """Return a copy with another detail; other requests may share the error."""
+        copy = type(self).__new__(type(self), detail)
         copy.__dict__.update(self.__dict__)
         copy.detail, copy.facts = detail, dict(self.facts)
         return copy

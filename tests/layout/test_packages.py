@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "proxy/forwarding/leg.py": "tests/proxy/integration/test_failover.py",
     "proxy/forwarding/upstream_request.py": "tests/proxy/integration/test_failover.py",
     "proxy/translation/dispatcher.py": "tests/proxy/integration/test_translate_options.py",
+    "proxy/translation/target_list.py": "tests/proxy/integration/test_target_list.py",
     "proxy/translation/pivot.py": "tests/proxy/integration/test_pivot_translation.py",
     "proxy/translation/service.py": "tests/proxy/integration/test_translation_cache.py",
     "proxy/upstream/errors.py": "tests/proxy/upstream/test_client.py",

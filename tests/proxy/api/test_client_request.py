@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.api.client_request import MAX_TARGETS, client_request_schema, parse_client_request
+from proxy.api.client_request import MAX_TARGETS, ClientTranslateRequest, parse_client_request
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
 from shared.protocol.translate_request import Limits, parse_translate_request
 
@@ -78,16 +79,15 @@ def test_single_target_is_no_list() -> None:
 def test_any_target_is_parsed_or_refused(target: object) -> None:
     try:
         parsed = parse_client_request(body(target_lang=target), LIMITS)
-    except PairwayError as error:
-        assert 400 <= error.http_status < 500
+    except InvalidRequestError:
         return
-    assert isinstance(target, list | str)
-    assert len(parsed.targets) == (len(target) if isinstance(target, list) else 0)
+    assert len(parsed.targets) == (len(cast("list[object]", target)) if isinstance(target, list) else 0)
+    assert parsed.targets or isinstance(target, str)
     assert len(set(parsed.targets)) == len(parsed.targets)
 
 
 def test_schema_has_one_target_or_a_list() -> None:
-    target = client_request_schema()["properties"]["target_lang"]
+    target = ClientTranslateRequest.model_json_schema()["properties"]["target_lang"]
     assert [each["type"] for each in target["anyOf"]] == ["string", "array"]
     assert target["anyOf"][1]["maxItems"] == MAX_TARGETS
     assert "type" not in target

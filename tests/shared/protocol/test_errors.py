@@ -51,3 +51,18 @@ def test_codes_list_every_class() -> None:
     assert {type(error) for error in every_error()} == kinds > {RelayedError}
     assert {kind.code for kind in kinds} == CODES
     assert {"internal", "bad-request", "key-refused", "deadline-exceeded"} < CODES
+
+
+def test_copy_with_another_detail_leaves_the_original() -> None:
+    for error in every_error():
+        before = (error.detail, dict(error.facts))
+        copy = error.with_detail("other")
+        copy.facts["more"] = 1
+        assert (type(copy), copy.code, copy.http_status, copy.detail) == (
+            type(error),
+            error.code,
+            error.http_status,
+            "other",
+        )
+        assert (copy.retry_after, copy.headers) == (error.retry_after, error.headers)
+        assert (error.detail, error.facts) == before
