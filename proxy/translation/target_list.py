@@ -43,7 +43,7 @@ class TargetCalls:
 
     @contextmanager
     def labelling(self) -> Generator[None]:
-        """Label the call after this block, by its targets or the failed one."""
+        """Label the call after this block: by the failed target, or all."""
         try:
             yield
         finally:
