@@ -3,8 +3,7 @@
 - ``service``: the entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
 - ``detection``: detects the languages of texts.
-- ``language_grouper``: groups texts by detected language.
-- ``target_list``: translates into several languages.
+- ``language_groups``: groups texts by detected language.
 - ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
 """

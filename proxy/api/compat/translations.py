@@ -27,8 +27,7 @@ def build_request(request: Request, texts: Sequence[str], source: str, target: s
         TooLargeError: there are too many texts, or one is too long.
         InvalidRequestError: options exclude each other, or have a wrong value.
     """
-    # One text as a client of the native API sends it: both share computations.
-    text = texts[0] if len(texts) == 1 else list(texts)
+    text = list(texts)
     context(request).settings.limits.check(text)
     try:
         return TranslateRequest(text=text, source_lang=source, target_lang=target, **options)
