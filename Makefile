@@ -27,8 +27,9 @@ PYTHON ?= $(shell for candidate in python3.11 python3.12 python3 /usr/bin/python
 UV_VERSION := 0.13.8
 UV := .venv-lock/bin/uv
 LOCK := .cache/lock
-COMPILE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
-	--system-certs --universal --python-version 3.11 pyproject.toml
+RESOLVE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
+	--system-certs --python-version 3.11
+COMPILE = $(RESOLVE) --universal pyproject.toml
 # Removes the platform's markers, which are the same on every line (see [tool.uv] in pyproject.toml).
 PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
 	-e "1i \# Made by make lock from pyproject.toml."
@@ -36,7 +37,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser test test-fast test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
@@ -63,7 +64,7 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not clients" --cov --cov-report=term:skip-covered
 
 # One of the system's tests opens the page /docs in it.
 browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
@@ -72,7 +73,14 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system"
 
-test-all: test  ## Run everything that needs no Docker.
+test-clients: clients  ## Run the real clients of other APIs against the running proxy with the demo models.
+	@$(PYTEST) -n 0 -m clients tests/clients
+
+# Environments of their own: some clients exclude each other, and none may change what the product runs with.
+clients: dev  ## Install these clients into .cache/clients, from PyPI and the npm registry.
+	@$(BIN)/python -m tests.clients.install
+
+test-all: test test-clients  ## Run everything that needs no Docker.
 
 fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
@@ -113,6 +121,11 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 	@test ! -f requirements/apiserver-cuda.txt || cp requirements/apiserver-cuda.txt $(LOCK)/apiserver-cuda.txt
 	@$(COMPILE) $(UPGRADE) --extra apiserver --extra cuda --constraints $(LOCK)/proxy.txt \
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
+	@# The clients of the tests, with hashes: nothing else of the product's has a say in their versions.
+	@for part in clients clients-translate; do \
+		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
+		$(RESOLVE) $(UPGRADE) --generate-hashes --group $$part --excludes requirements/clients-excluded.txt \
+			--output-file $(LOCK)/$$part.txt || exit 1; done
 	@rm $(LOCK)/all.txt
 	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from proxy.keys.caller import Caller
 from proxy.request_cost import RequestCost
+from proxy.routing.language_groups import LanguageGroups
 from proxy.routing.routes import Route
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
@@ -19,7 +20,8 @@ class TranslationCall:
     """One client request with its caller, priority and deadline.
 
     ``sample`` collects its measurements. ``sink`` gets the deltas of a stream, as soon as each is final. ``body`` has
-    the client's bytes of an unchanged request. ``route`` is set once the route is found. ``linger_seconds``: how long
+    the client's bytes of an unchanged request. ``route`` is set once the route is found, ``groups`` if the languages
+    were detected in advance. ``is_admitted``: admitted as a part of a larger request. ``linger_seconds``: how long
     the computation goes on for a repeat after its client timed out; 0: as coalescing decides.
     """
 
@@ -33,6 +35,8 @@ class TranslationCall:
     sink: DeltaSink | None = None
     body: bytes | None = None
     route: Route | None = None
+    groups: LanguageGroups | None = None
+    is_admitted: bool = False
     linger_seconds: float = 0.0
 
     def for_part(self, request: TranslateRequest, sink: DeltaSink | None) -> TranslationCall:
@@ -48,5 +52,12 @@ class TranslationCall:
             self.sample,
             sink,
             route=self.route,
+            is_admitted=self.is_admitted,
             linger_seconds=self.linger_seconds,
         )
+
+    def for_target(self, target: str) -> TranslationCall:
+        """Return the call for one target, with its own sample."""
+        part = self.for_part(self.request.model_copy(update={"target_lang": target}), None)
+        part.sample = RequestSample()
+        return part

@@ -12,8 +12,6 @@ from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.registry import Registry
-from proxy.glossaries.store import GlossaryStore
-from proxy.glossaries.term_finder import TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -21,6 +19,7 @@ from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
+from proxy.translation.target_list import TargetListTranslator
 from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
@@ -50,18 +49,11 @@ class TranslationContext:
     """The pipeline of translation requests; ``listed_pivots`` is None if pivots are off."""
 
     service: TranslationService
+    target_lists: TargetListTranslator
     detection: DetectionService
     coalescer: RequestCoalescer
     listed_pivots: Pivots | None
     loops: tuple[Loop, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GlossariesContext:
-    """Glossaries: the stored ones, and their terms for requests."""
-
-    store: GlossaryStore
-    term_finder: TermFinder
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +77,6 @@ class ProxyContext:
 
     settings: ProxySettings
     keys: KeysContext
-    glossaries: GlossariesContext
     fleet: FleetContext
     local_stats: LocalStats
     translation: TranslationContext

@@ -33,6 +33,18 @@ class RequestCost:
         work = work_of(chars, texts)
         return cls(work, texts, units, priority, is_long=long, chars=chars, charged_chars=charged_chars)
 
+    def for_targets(self, count: int) -> RequestCost:
+        """Return the cost of the same texts into so many languages."""
+        return RequestCost(
+            self.work * count,
+            self.texts * count,
+            self.units * count,
+            self.priority,
+            is_long=self.is_long,
+            chars=self.chars * count,
+            charged_chars=self.charged_chars * count,
+        )
+
     @property
     def lane(self) -> Lane:
         """The lane in which it waits in an API server."""

@@ -29,16 +29,15 @@ from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
 from tests.support.processes import Server, free_port, redis_server
 
 PREFIX = "pairway-test:"
-# What lives until it is deleted: keys, the index of them, and the glossaries of keys.
-KEPT = (f"{PREFIX}key:", f"{PREFIX}keys", *(f"{PREFIX}{name}:key-" for name in ("glossaries", "glossary")))
-KEPT = (*KEPT, f"{PREFIX}glossary-owners", f"{PREFIX}glossary-bytes")
+# What operators keep until they revoke it: keys, and the index of them.
+KEPT = (f"{PREFIX}key:", f"{PREFIX}keys")
 
 # For clients of servers without TLS: to read the machine's certificates takes longer than most tests.
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
 # Folders whose tests start a whole system.
-SYSTEMS = {"system", "faults"}
+SYSTEMS = {"system", "faults", "clients"}
 
 # The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)

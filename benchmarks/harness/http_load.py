@@ -44,6 +44,8 @@ LOOP_CLOCK_SECONDS: Final = 0.001
 # Before a closed stream sends its next request after a refusal.
 REFUSED_PAUSE_SECONDS: Final = 0.1
 OK: Final = 200
+# Members of other APIs' answers: of a chat, LibreTranslate, DeepL.
+OTHER_FORMATS: Final = frozenset({"choices", "translatedText", "translations"})
 BUSY: Final = frozenset({429, 503})
 START_SECONDS: Final = 20.0
 # For the last responses, which may be second attempts.
@@ -121,7 +123,8 @@ class StreamClient:
 
 def _fault(content: dict[str, Any], body: bytes, expected: str) -> str:
     """Say what is wrong with an answer, whose text stands in ``translation``, or somewhere in another API's body."""
-    answer: str | None = content.get("translation", "") if "choices" not in content else body.decode()
+    is_foreign = not OTHER_FORMATS.isdisjoint(content)
+    answer: str | None = body.decode() if is_foreign else content.get("translation", "")
     if not answer:
         return "no-translation"
     return "" if expected in answer else "wrong-translation"

@@ -11,12 +11,14 @@ from typing import Final
 
 from benchmarks.harness.load import LoadResult, failures
 from benchmarks.harness.report import NONE, Checks, table
-from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DIRECT, OURS, RUST
+from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DEEPL, DIRECT, LIBRETRANSLATE, OURS, RUST
 
 MEGABYTE: Final = 1 << 20
 # Where the targets are judged, and what they are: ours at most so many times a peer's.
 JUDGED_AT: Final = 32
 MAX_TIMES: Final = {ASGI: 2.0, RUST: 4.0}
+# Of ours: what a compatible API may cost at most.
+MAX_COMPATIBLE_TIMES: Final = {LIBRETRANSLATE: 1.3, DEEPL: 1.3}
 HEADINGS: Final = (
     *("proxy", "CPU µs a request (least – most)", "requests/s", "of direct"),
     *("p50 ms", "p99 ms", "MB, most", "failed"),
@@ -111,12 +113,16 @@ class Rounds:
         )
 
     def version_rows(self) -> Iterator[tuple[str, ...]]:
-        """Yield our proxy's CPU beside that of another checkout, and of itself a second time."""
+        """Yield our proxy's CPU beside that of another checkout, of itself again, and through compatible APIs."""
         for connections in self.connections:
             for other in (each for each in (BEFORE, AGAIN) if each in self.peers):
                 ratios = self.ratios(OURS, other, connections)
                 figures = (f"{value:.3f}" for value in (min(ratios), median(ratios), max(ratios)))
                 yield f"{OURS} / {other}", str(connections), str(len(ratios)), *figures
+            for other in (each for each in MAX_COMPATIBLE_TIMES if each in self.peers):
+                ratios = self.ratios(other, OURS, connections)
+                figures = (f"{value:.3f}" for value in (min(ratios), median(ratios), max(ratios)))
+                yield f"{other} / {OURS}", str(connections), str(len(ratios)), *figures
 
 
 def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> Checks:
@@ -128,6 +134,11 @@ def judge(rounds: Rounds, peers: Sequence[str], connections: Sequence[int]) -> C
         if peer in peers:
             name = f"CPU per request at c = {JUDGED_AT}, as a part of {peer}'s"
             checks.at_most(name, median(rounds.ratios(OURS, peer, JUDGED_AT)), most)
+    for peer, most in MAX_COMPATIBLE_TIMES.items():
+        if peer in peers:
+            checks.at_most(
+                f"CPU per request of {peer}, as a part of ours", median(rounds.ratios(peer, OURS, JUDGED_AT)), most
+            )
     failed = sum(sum(each.errors.values()) for each in rounds if each.peer == OURS)
     checks.at_most("requests that failed through ours", failed, 0)
     return checks

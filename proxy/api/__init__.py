@@ -1,10 +1,10 @@
 """HTTP endpoints: parse, delegate, render.
 
 - ``translate``: ``POST /translate``.
+- ``client_request``: the body of ``POST /translate``.
 - ``detect``: ``POST /detect``.
 - ``translation_run``: the steps of a request for translations, the same for every API.
 - ``compat/``: formats of other translation APIs.
-- ``glossaries``: callers' glossaries.
 - ``status``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, and metrics.
 - ``keys``: API keys.

@@ -89,7 +89,7 @@ async def create(request: Request) -> Created:
     key, shown = mint(grant, time.time())
     with _keys(request) as keys:
         await keys.add(key)
-    add_log_fields(request, created=key.id)
+    add_log_fields(request, created_key=key.id)
     warnings = await _warnings(request, key.view, grant.model_fields_set)
     return Created(**key.view.model_dump(), warnings=warnings, key=shown)
 

@@ -7,6 +7,12 @@ from typing import Any, Final
 from fastapi import APIRouter, Request, Response
 
 from proxy.api import auth
+from proxy.api.client_request import (
+    ClientTranslateRequest,
+    TargetTranslations,
+    parse_client_request,
+    refuse_stream_of,
+)
 from proxy.api.compat import libretranslate, root_translate
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
@@ -18,11 +24,10 @@ from shared.http.request_context import request_header
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.sse import DeltaSink
-from shared.protocol.translate_request import TranslateRequest, parse_translate_request
 
 routes = APIRouter()
 
-TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS) | auth.NO_KEY
+TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(ClientTranslateRequest, TRANSLATE_HEADERS) | auth.NO_KEY
 CACHE_DOC: Final = {
     "description": "Source of the answer; only if the cache is on, or an identical request in flight was shared.",
     "schema": {"type": "string", "enum": list(AnswerSource)},
@@ -35,13 +40,13 @@ ANSWERS: Final = {
 
 @routes.post(
     "/translate",
-    response_model=Translation | Translations,
+    response_model=Translation | Translations | TargetTranslations,
     responses=ANSWERS,
     dependencies=[auth.KEY],
     openapi_extra=TRANSLATE_DOC,
 )
 async def translate(request: Request) -> Response:
-    """Translate one text or a list of texts.
+    """Translate one text or a list, into one language or several.
 
     With ``Accept: text/event-stream`` each part is sent as soon as it is final. A request with ``q`` is answered as by
     LibreTranslate (docs/compat/libretranslate.md).
@@ -66,7 +71,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         fields = root_translate.libretranslate_fields(request, body)
         if fields is not None:
             return await libretranslate.answer_translate(run, fields)
-        translate_request = parse_translate_request(body, parts.settings.limits)
+        translate_request, targets = parse_client_request(body, parts.settings.limits)
         if sink is not None:
             translate_request.refuse_stream()
-        return await run.translate(translate_request, sink=sink, body=body)
+            refuse_stream_of(targets)
+        return await run.translate(translate_request, targets, sink=sink, body=body)

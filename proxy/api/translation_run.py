@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -107,11 +108,17 @@ class TranslationRun:
         return self._parts.settings.max_body_bytes
 
     async def translate(
-        self, translate_request: TranslateRequest, *, sink: DeltaSink | None = None, body: bytes | None = None
+        self,
+        translate_request: TranslateRequest,
+        targets: Sequence[str] = (),
+        *,
+        sink: DeltaSink | None = None,
+        body: bytes | None = None,
     ) -> bytes:
         """Charge the caller's key, translate, and return the native JSON answer.
 
-        ``sink`` gets the deltas of a stream. ``body`` has the client's bytes if replicas can read them.
+        With ``targets``, not in a stream, it is translated into each. ``sink`` gets the deltas of a stream. ``body``
+        has the client's bytes if replicas can read them.
 
         Raises:
             PairwayError: no translation; what was charged is refunded.
@@ -126,6 +133,9 @@ class TranslationRun:
         cost = RequestCost.of(translate_request, priority)
         source, target = translate_request.source_lang, translate_request.target_lang
         add_log_fields(request, source=source, target=target, texts=cost.texts)
+        if targets:
+            add_log_fields(request, target=",".join(targets))
+            cost, body = cost.for_targets(len(targets)), None
         deadline = self.deadline.extended(parts.settings.time_limits.seconds(cost.chars))
         charge = None
         try:
@@ -134,7 +144,7 @@ class TranslationRun:
                 add_response_headers(request, charge.headers)
             call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
             call.linger_seconds = self.linger_seconds
-            work = pipeline.service.translate(call)
+            work = pipeline.target_lists.translate(call, targets) if targets else pipeline.service.translate(call)
             answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:
             if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded

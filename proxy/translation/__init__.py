@@ -3,7 +3,8 @@
 - ``service``: the entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
 - ``detection``: detects the languages of texts.
-- ``language_groups``: groups texts by detected language.
+- ``language_grouper``: groups texts by detected language.
+- ``target_list``: translates into several languages.
 - ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
 """

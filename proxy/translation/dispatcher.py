@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from proxy.admission.controller import AdmissionController
 from proxy.call import TranslationCall
@@ -13,10 +14,12 @@ from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.leg import Leg
 from proxy.metrics import ProxyMetrics
+from proxy.routing.language_groups import LanguageGroups
 from proxy.routing.routes import Route, RoutePlanner, known_pairs
 from proxy.routing.visible_text import INLINE_CHARS, MAX_SEEN_CHARS
-from proxy.translation.language_groups import LanguageGrouper
-from proxy.translation.pivot import calls_of_legs, translate_through_pivot
+from proxy.translation.detection import ScoredText
+from proxy.translation.language_grouper import LanguageGrouper
+from proxy.translation.pivot import CallLeg, calls_of_legs, translate_through_pivot
 from proxy.translation.results import read_results, with_note
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.languages import LanguagePair, closeness
@@ -25,7 +28,19 @@ from shared.protocol.answers import Translation, same_language, unchanged
 from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
 from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import AUTO, TextFormat
-from shared.runtime.metrics import NO_ROUTE, OTHER
+from shared.runtime.metrics import MIXED, NO_ROUTE, OTHER
+
+
+class GroupPlan(NamedTuple):
+    """Routes and calls of a request's texts, by detected language."""
+
+    routes: Mapping[str, Route]
+    calls: Mapping[str, TranslationCall]
+
+    @property
+    def legs(self) -> list[CallLeg]:
+        """The calls and pairs that need admission."""
+        return [leg for lang, route in self.routes.items() for leg in calls_of_legs(self.calls[lang], route)]
 
 
 @dataclass(eq=False, slots=True)
@@ -47,18 +62,41 @@ class Dispatcher:
         """
         request, snapshot = call.request, self._registry.snapshot
         pair = LanguagePair(request.source_lang, request.target_lang)
-        if not snapshot.ready:  # without any report, no pair may be called unknown
-            raise PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
+        _require_report(pair, snapshot)
         if request.source_lang == AUTO:
             return await self._translate_detected(call)
         known_pair = _known_pair(pair, snapshot)
-        answer = self._answer_without_replica(pair, known_pair, call)
-        if answer is not None:
-            return answer
+        results = _results_without_replica(pair, known_pair, call)
+        if results is not None:
+            if known_pair is not None:
+                call.sample.pair = call.sample.route = str(known_pair)
+                self._metrics.count_texts(call.sample.pair, call.cost.texts, call.cost.chars)
+            _pass_on(dict(enumerate(results)), call.sink)
+            return request.answer(results)
         route = call.route or self._find_route(pair, call, snapshot)
         self._metrics.count_texts(route.pair, call.cost.texts, call.cost.chars)
-        with self._admission.admit(calls_of_legs(call, route), snapshot):
+        with self._admission.admit(() if call.is_admitted else calls_of_legs(call, route), snapshot):
             return await self._send(pair, route, call)
+
+    async def plan(self, call: TranslationCall, scored: Sequence[ScoredText] | None) -> list[CallLeg]:
+        """Find a call's languages and routes in advance; return what needs admission.
+
+        ``scored``: the texts' scores, if the languages are to be detected.
+
+        Raises:
+            PairwayError: the call cannot be translated now.
+        """
+        request, snapshot = call.request, self._registry.snapshot
+        pair = LanguagePair(request.source_lang, request.target_lang)
+        _require_report(pair, snapshot)
+        if request.source_lang == AUTO:
+            call.groups = await self._language_grouper.group(request, snapshot, scored)
+            return self._plan_groups(call, call.groups, snapshot).legs
+        call.caller.check(pair)
+        if _results_without_replica(pair, _known_pair(pair, snapshot), call) is not None:
+            return []
+        call.route = self._find_route(pair, call, snapshot)
+        return calls_of_legs(call, call.route)
 
     def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route:
         """Find the route; label the sample, even if none is ready."""
@@ -73,26 +111,6 @@ class Dispatcher:
         sample.pair, sample.route = route.pair, route.name
         return route
 
-    def _answer_without_replica(
-        self, pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
-    ) -> bytes | None:
-        """Return the answer if no text needs a translation, else None."""
-        request = call.request
-        if known_pair is None:
-            if closeness(pair.target, pair.source) is None:
-                return None
-            # One language, as en into en-GB, and no model is hosted for this pair.
-            return _answer_at_once(call, [same_language(text, pair.source, pair.target) for text in request.texts])
-        # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
-        if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
-            return None
-        for text in request.texts:
-            if len(text) > MAX_SEEN_CHARS or needs_translation(text):
-                return None
-        call.sample.pair = call.sample.route = str(known_pair)
-        self._metrics.count_texts(call.sample.pair, call.cost.texts, call.cost.chars)
-        return _answer_at_once(call, [unchanged(text, known_pair.source, known_pair.target) for text in request.texts])
-
     async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
         """Return the answer's JSON; all legs share one deadline."""
         if len(route.legs) > 1:
@@ -101,29 +119,34 @@ class Dispatcher:
         return await self._forwarder.send(Leg(pair, call, call.request, call.cost, sink))
 
     async def _translate_detected(self, call: TranslationCall) -> bytes:
-        request, sink = call.request, call.sink
-        groups = await self._language_grouper.group(request, self._registry.snapshot)
-        # Check and route all pairs before anything is sent, because one failure fails the whole request.
-        pairs = groups.pairs
+        groups = call.groups or await self._language_grouper.group(call.request, self._registry.snapshot)
+        snapshot = self._registry.snapshot
+        plan = self._plan_groups(call, groups, snapshot)
+        for lang, route in plan.routes.items():
+            self._metrics.count_texts(route.pair, plan.calls[lang].cost.texts, plan.calls[lang].cost.chars)
+        with self._admission.admit(() if call.is_admitted else plan.legs, snapshot):
+            _pass_on(groups.results, call.sink)
+            translations = await self._translate_groups(groups.pairs, plan.routes, plan.calls)
+        for lang in plan.routes:
+            groups.add(lang, translations[lang])
+        return groups.answer()
+
+    def _plan_groups(self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot) -> GroupPlan:
+        """Check and route all pairs before anything is sent.
+
+        One failure fails the whole request.
+        """
+        pairs, sink = groups.pairs, call.sink
         for pair in pairs.values():
             call.caller.check(pair)
-        snapshot = self._registry.snapshot
         routes = {lang: self._find_route(pair, call, snapshot) for lang, pair in pairs.items()}
         if len(routes) != 1:
-            call.sample.pair = call.sample.route = "mixed" if routes else "none"
+            call.sample.pair = call.sample.route = MIXED if routes else NO_ROUTE
         calls = {
             lang: call.for_part(groups.request_for(lang), sink and sink.renumbered(indices))
             for lang, indices in groups.indices.items()
         }
-        for lang, route in routes.items():
-            self._metrics.count_texts(route.pair, calls[lang].cost.texts, calls[lang].cost.chars)
-        legs = [leg for lang, route in routes.items() for leg in calls_of_legs(calls[lang], route)]
-        with self._admission.admit(legs, snapshot):
-            _pass_on(groups.results, sink)
-            translations = await self._translate_groups(pairs, routes, calls)
-        for lang in pairs:
-            groups.add(lang, translations[lang])
-        return groups.answer()
+        return GroupPlan(routes, calls)
 
     async def _translate_groups(
         self, pairs: Mapping[str, LanguagePair], routes: Mapping[str, Route], calls: Mapping[str, TranslationCall]
@@ -150,6 +173,31 @@ class Dispatcher:
         return read_results(call.request, body)
 
 
+def _require_report(pair: LanguagePair, snapshot: Snapshot) -> None:
+    """Raise PairUnavailableError without any report: no pair may be called unknown."""
+    if not snapshot.ready:
+        raise PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
+
+
+def _results_without_replica(
+    pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
+) -> list[Translation] | None:
+    """Return the results if no text needs a translation, else None."""
+    request = call.request
+    if known_pair is None:
+        if closeness(pair.target, pair.source) is None:
+            return None
+        # One language, as en into en-GB, and no model is hosted for this pair.
+        return [same_language(text, pair.source, pair.target) for text in request.texts]
+    # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
+    if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
+        return None
+    for text in request.texts:
+        if len(text) > MAX_SEEN_CHARS or needs_translation(text):
+            return None
+    return [unchanged(text, known_pair.source, known_pair.target) for text in request.texts]
+
+
 def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:
     """Return the closest known pair, or None."""
     if pair in snapshot.ready:  # the common case
@@ -165,8 +213,3 @@ def _pass_on(results: Mapping[int, Translation], sink: DeltaSink | None) -> None
     if sink is not None:
         for index, result in results.items():
             sink(index, result.translation or "")
-
-
-def _answer_at_once(call: TranslationCall, results: Sequence[Translation]) -> bytes:
-    _pass_on(dict(enumerate(results)), call.sink)
-    return call.request.answer(results)

@@ -10,8 +10,11 @@ from proxy.routing.routes import Route
 from proxy.translation.results import merge_legs, read_results
 from shared.languages import LanguagePair
 
+# A call and the pair of one of its legs.
+CallLeg = tuple[TranslationCall, LanguagePair]
 
-def calls_of_legs(call: TranslationCall, route: Route) -> list[tuple[TranslationCall, LanguagePair]]:
+
+def calls_of_legs(call: TranslationCall, route: Route) -> list[CallLeg]:
     """Return the legs' calls, for admission; only the last has alternatives."""
     if not call.request.alternatives or len(route.legs) == 1:
         return [(call, leg) for leg in route.legs]

@@ -78,6 +78,16 @@ class TranslationService:
         body, joined = await self._compute(call, lookup, is_private=is_private)
         return Answer(body, AnswerSource.COALESCED if joined else source)
 
+    async def uncached_part(self, call: TranslationCall) -> TranslationCall | None:
+        """Return the call for texts that are not cached, or None."""
+        if self._cache is None or call.route is None or not call.caller.cached:
+            return call
+        lookup = await self._cache.look_up(call.request, call.route)
+        if lookup is None or not lookup.values:
+            return call
+        texts = [call.request.texts[index] for index in lookup.missing]
+        return call.for_part(call.request.model_copy(update={"text": texts}), None) if texts else None
+
     def _find_route(self, call: TranslationCall) -> None:
         """Find the request's route; without one, the dispatcher raises the reason.
 

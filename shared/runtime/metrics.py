@@ -30,6 +30,7 @@ LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 MAX_PAIRS: Final = 1000
 OTHER: Final = "other"
 NO_ROUTE: Final = "none"
+MIXED: Final = "mixed"  # several pairs or routes in one request
 _PAIR_LABELS: Final = frozenset({"pair", "route"})
 # Outcomes whose counters begin at 0 with their pair: those of alerts. A series born by its first failures hides them.
 ALERTED_OUTCOMES: Final = tuple(

@@ -27,3 +27,10 @@ def test_cost_is_that_of_the_api_server(texts: list[str], alternatives: int, con
     cost, work = RequestCost.of(request, Priority.BULK), work_item_of(texts, Priority.BULK, **options)
     assert (cost.units, cost.chars, cost.lane) == (work.cost, work.chars, work.lane)
     assert cost.charged_chars == (1 + alternatives) * cost.chars
+
+
+def test_cost_for_targets_is_that_of_each() -> None:
+    one = RequestCost.of(TranslateRequest(text=["x" * 900, "y"], target_lang="de", alternatives=1), Priority.BULK)
+    three = one.for_targets(3)
+    assert (three.chars, three.charged_chars, three.texts) == (3 * one.chars, 3 * one.charged_chars, 6)
+    assert (three.units, three.work, three.lane) == (3 * one.units, 3 * one.work, one.lane)

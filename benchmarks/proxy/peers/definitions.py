@@ -25,6 +25,8 @@ DIRECT: Final = "direct"
 OURS: Final = "pairway"
 AGAIN: Final = "pairway-again"
 BEFORE: Final = "pairway-before"
+LIBRETRANSLATE: Final = "libretranslate"
+DEEPL: Final = "deepl"
 RUST: Final = "vllm-router"
 ASGI: Final = "asgi-aiohttp"
 CHAT: Final = "/v1/chat/completions", f'{{"model":"m","messages":[{{"role":"user","content":{TEXT}}}]}}'
@@ -80,7 +82,18 @@ def _run(command: list[str]) -> None:
         raise PeerMissingError(f"it cannot be installed: {lines[-1]}")
 
 
-def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> Peer:
+# Texts in lists, as the official client sends them.
+LIBRETRANSLATE_BODY: Final = f'{{"q":{TEXT},"source":"en","target":"de"}}'
+DEEPL_BODY: Final = f'{{"target_lang":"DE","source_lang":"EN","text":[{TEXT}],"show_billed_characters":true}}'
+
+
+def _pairway(
+    name: str,
+    command: str = "$python -m proxy",
+    path: str = "/translate",
+    body: str = TRANSLATE_BODY,
+    **settings: str,
+) -> Peer:
     """Return our proxy; each has keys of its own in Redis, for a checkout of before may write other ones."""
     variables = {
         "PROXY_PORT": "$port",
@@ -88,7 +101,7 @@ def _pairway(name: str, command: str = "$python -m proxy", **settings: str) -> P
         "PROXY_REDIS_URL": "redis://127.0.0.1:$redis/0",
         "PROXY_REDIS_PREFIX": f"{name}:",
     }
-    return Peer(name, command, variables={**variables, **settings})
+    return Peer(name, command, path, body, variables={**variables, **settings})
 
 
 _ROUTER: Final = (
@@ -105,6 +118,9 @@ _LITELLM_ALONE: Final = {
 PEERS: Final = (
     Peer(DIRECT, ""),
     _pairway(OURS),
+    # The same proxy, through a compatible API.
+    _pairway(LIBRETRANSLATE, path="/libretranslate/translate", body=LIBRETRANSLATE_BODY),
+    _pairway(DEEPL, path="/deepl/v2/translate", body=DEEPL_BODY),
     # vllm-router, nginx and asgi-aiohttp write no line for a request.
     _pairway("pairway-quiet", PROXY_LOG_LEVEL="warning"),
     Peer(RUST, _ROUTER, *CHAT),

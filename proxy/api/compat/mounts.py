@@ -58,17 +58,22 @@ def find_renderer(apis: Sequence[CompatApi]) -> Callable[[str], ErrorRenderer | 
 
     It returns None for native paths.
     """
+    # A version such as /v2 is a whole API's.
     at_root: Mapping[str, ErrorRenderer] = {
-        route.path: api.render_error for api in apis for route in api.routes if route.at_root
+        _first_segment(route.path): api.render_error for api in apis for route in api.routes if route.at_root
     }
 
     def find(path: str) -> ErrorRenderer | None:
         for api in apis:
             if path == api.prefix or path.startswith(f"{api.prefix}/"):
                 return api.render_error
-        return at_root.get(path)
+        return at_root.get(_first_segment(path))
 
     return find
+
+
+def _first_segment(path: str) -> str:
+    return path[1:].partition("/")[0]
 
 
 def _joined(prefix: str, path: str) -> str:

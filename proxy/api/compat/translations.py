@@ -27,7 +27,8 @@ def build_request(request: Request, texts: Sequence[str], source: str, target: s
         TooLargeError: there are too many texts, or one is too long.
         InvalidRequestError: options exclude each other, or have a wrong value.
     """
-    text = list(texts)
+    # One text as a client of the native API sends it: both share computations.
+    text = texts[0] if len(texts) == 1 else list(texts)
     context(request).settings.limits.check(text)
     try:
         return TranslateRequest(text=text, source_lang=source, target_lang=target, **options)

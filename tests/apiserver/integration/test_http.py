@@ -139,6 +139,7 @@ async def test_compressed_body_is_415(served: Served) -> None:
         ({"source_lang": "auto"}, "source_lang"),
         ({"source_lang": ["en"]}, "source_lang"),
         ({"target_lang": 7}, "target_lang"),
+        ({"target_lang": ["de"]}, "target_lang"),
         ({"target_lang": "auto"}, "target_lang"),
         ({"target_lang": "d\u0000e"}, "target_lang"),
         ({"target": "de"}, "target"),

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.harness.load import LoadResult, Sample
 from benchmarks.harness.processes import Usage
 from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, tables
-from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DIRECT, OURS, RUST
+from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DEEPL, DIRECT, LIBRETRANSLATE, OURS, RUST
 
 
 def found(peer: str, number: int = 0, **change: Any) -> ProxyMeasurement:
@@ -55,6 +55,12 @@ def test_versions_are_compared_within_each_round() -> None:
     assert "| pairway / pairway-before | 32 | 3 | 1.000 | 1.100 | 1.500 |" in text
     assert "| pairway / pairway-again | 32 | 3 | 0.909 | 1.000 | 1.000 |" in text
     assert "Versions" not in "".join(tables(Rounds([found(OURS)]), {}))
+
+
+def test_compatible_apis_are_compared_with_the_native_one() -> None:
+    rounds = Rounds([found(OURS), found(DEEPL, cpu_us=120.0), found(LIBRETRANSLATE, cpu_us=131.0)])
+    assert "| deepl / pairway | 32 | 1 | 1.200 | 1.200 | 1.200 |" in tables(rounds, {})
+    assert [check.met for check in judge(rounds, (OURS, DEEPL, LIBRETRANSLATE), [32]).checks] == [False, True, True]
 
 
 def test_missed_targets_are_reported() -> None:

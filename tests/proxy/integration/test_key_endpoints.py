@@ -187,6 +187,14 @@ async def test_key_count_is_bounded_and_concurrent_changes_merge(
         assert (view["requests_per_minute"], view["chars_per_day"]) == (7, 8)
 
 
+async def test_creation_is_logged_with_the_key_id(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+        status, key = await send_request(running, "POST", "/keys", {"name": "alice"})
+    assert status == 201
+    assert [vars(record)["created_key"] for record in caplog.records if "created_key" in vars(record)] == [key["id"]]
+
+
 async def test_secret_in_a_path_is_never_repeated(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:

@@ -57,3 +57,10 @@ async def test_broken_json_at_the_root_is_native(running: RunningProxy) -> None:
     for body in (b'{"q": "Hello"', b'["q"]', json.dumps({"text": '"q"', "target_lang": 1}).encode()):
         answer = await running.client.post("/translate", content=body, headers={"Content-Type": "application/json"})
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_long_form_is_read(running: RunningProxy) -> None:
+    texts = ["ä" * 5000, "short"]
+    async with httpx.AsyncClient(base_url=running.url, trust_env=False) as client:
+        answer = await client.post("/translate", data={**ASKED, "q": texts})
+    assert answer.json()["translatedText"] == [f"[en>de by fake] {text}" for text in texts]

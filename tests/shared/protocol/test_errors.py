@@ -14,8 +14,6 @@ CONTRACT: Final = """
 403 operator-off OperatorOffError
 403 pair-refused PairRefusedError
 404 not-found NotFoundError
-404 unknown-dictionary UnknownDictionaryError
-404 unknown-glossary UnknownGlossaryError
 404 unknown-key UnknownKeyError
 404 unknown-model UnknownModelError
 404 unknown-pair UnknownPairError
@@ -25,7 +23,6 @@ CONTRACT: Final = """
 409 catalog-refused CatalogRefusedError
 409 change-refused ChangeRefusedError
 409 fleet-full FleetFullError
-409 glossaries-full GlossariesFullError
 409 keys-full KeysFullError
 413 too-large TooLargeError
 415 unsupported-media UnsupportedMediaError
@@ -37,7 +34,6 @@ CONTRACT: Final = """
 500 internal InternalError
 502 replica-failed ReplicaFailedError
 502 unusable-output UnusableOutputError
-503 glossaries-unavailable GlossariesUnavailableError
 503 keys-unavailable KeysUnavailableError
 503 overloaded OverloadedError
 503 pair-unavailable PairUnavailableError
@@ -55,3 +51,18 @@ def test_codes_list_every_class() -> None:
     assert {type(error) for error in every_error()} == kinds > {RelayedError}
     assert {kind.code for kind in kinds} == CODES
     assert {"internal", "bad-request", "key-refused", "deadline-exceeded"} < CODES
+
+
+def test_copy_with_another_detail_leaves_the_original() -> None:
+    for error in every_error():
+        before = (error.detail, dict(error.facts))
+        copy = error.with_detail("other")
+        copy.facts["more"] = 1
+        assert (type(copy), copy.code, copy.http_status, copy.detail) == (
+            type(error),
+            error.code,
+            error.http_status,
+            "other",
+        )
+        assert (copy.retry_after, copy.headers) == (error.retry_after, error.headers)
+        assert (error.detail, error.facts) == before

@@ -164,6 +164,7 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
     ({"text": "a"}, "target_lang", "is required"),
     ({"text": [], "target_lang": "de"}, "text", "must not be an empty list"),
     ({"text": 1, "target_lang": "de"}, "text", "must be a string"),
+    ({"text": "a", "target_lang": ["de"]}, "target_lang", "must be a string; a list of targets is for the proxy"),
     ({"text": ["a", []], "target_lang": "de"}, "text[1]", "must be a string"),
     ({"text": "a", "target_lang": "de", "Text": "b"}, "Text", "is not a field of this request"),
     ({"text": "a", "target_lang": "de", "x" * 999: 1}, "x" * 64, "is not a field of this request"),

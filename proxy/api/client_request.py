@@ -1,0 +1,112 @@
+"""Client request: the body of the proxy's ``POST /translate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final, NamedTuple, cast
+
+from pydantic import BaseModel, Field, StrictStr, WithJsonSchema
+
+from shared.languages import InvalidTagError, canonical_tag
+from shared.protocol.answers import Translation, Translations
+from shared.protocol.errors import InvalidRequestError
+from shared.protocol.translate_request import (
+    Limits,
+    TranslateRequest,
+    read_members,
+    refuse_repeated_names,
+    validate_members,
+)
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED
+
+# Further targets of one request; each costs as much as the first.
+MAX_TARGETS: Final = 10
+# Validates the other members where no target is valid.
+_ANY_TARGET: Final = "en"
+
+
+_TAG: Final = {"type": "string"}
+
+
+class ClientTranslateRequest(TranslateRequest):
+    """Body of the proxy's ``POST /translate``, for its OpenAPI document."""
+
+    target_lang: Annotated[
+        StrictStr,
+        Field(
+            description=f"BCP-47 tag, or a list of up to {MAX_TARGETS}; `targets` of the answer has the same order.",
+            examples=["de"],
+        ),
+        WithJsonSchema({"anyOf": [_TAG, {"type": "array", "items": _TAG, "minItems": 1, "maxItems": MAX_TARGETS}]}),
+    ]
+
+
+class TargetTranslations(BaseModel):
+    """Answer to a list of targets, in the same order."""
+
+    targets: list[Translation | Translations]
+
+
+class ClientRequest(NamedTuple):
+    """Request for one target; if ``targets`` has any, for each."""
+
+    request: TranslateRequest
+    targets: tuple[str, ...] = ()
+
+
+def parse_client_request(body: bytes, limits: Limits) -> ClientRequest:
+    """Parse and check a request whose ``target_lang`` may be a list.
+
+    Raises:
+        PairwayError: as ``parse_translate_request``.
+    """
+    members, is_plainly_unique = read_members(body, limits)
+    target = members.get("target_lang")
+    if isinstance(target, list):
+        parsed = _with_targets(members, cast("list[object]", target))
+    else:
+        parsed = ClientRequest(validate_members(members))
+    if not is_plainly_unique:  # last: only valid requests are parsed again
+        refuse_repeated_names(body)
+    return parsed
+
+
+def _with_targets(members: dict[str, object], values: list[object]) -> ClientRequest:
+    targets, errors = _checked_targets(values)
+    members["target_lang"] = targets[0] if targets else _ANY_TARGET
+    try:
+        request = validate_members(members)
+    except InvalidRequestError as error:
+        errors = [*((each["field"], each["message"]) for each in error.facts["errors"]), *errors]
+        raise InvalidRequestError(errors[:MAX_FIELDS_NAMED]) from None
+    if errors:
+        raise InvalidRequestError(errors)
+    return ClientRequest(request, tuple(targets))
+
+
+def _checked_targets(values: list[object]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the valid targets, canonical, and the errors of others."""
+    if not 0 < len(values) <= MAX_TARGETS:
+        return [], [("target_lang", f"a list must have 1 to {MAX_TARGETS} languages, not {len(values)}")]
+    first: dict[str, int] = {}
+    errors: list[tuple[str, str]] = []
+    for index, value in enumerate(values):
+        where = f"target_lang[{index}]"
+        if not isinstance(value, str):
+            errors.append((where, "must be a string"))
+            continue
+        try:
+            target = canonical_tag(value)
+        except InvalidTagError as error:
+            errors.append((where, str(error)))
+            continue
+        if target in first:
+            errors.append((where, f"is {target}, as target_lang[{first[target]}] is; name each language once"))
+        first.setdefault(target, index)
+    return list(first), errors
+
+
+def refuse_stream_of(targets: Sequence[str]) -> None:
+    """Raise InvalidRequestError if there are targets: a stream has one."""
+    if targets:
+        raise InvalidRequestError([("target_lang", "must be one language with Accept: text/event-stream")])

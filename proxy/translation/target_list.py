@@ -1,0 +1,129 @@
+"""Target list: one request's texts into several languages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from proxy.admission.controller import AdmissionController
+from proxy.call import TranslationCall
+from proxy.fleet.registry import Registry
+from proxy.translation.detection import ScoredText
+from proxy.translation.dispatcher import Dispatcher
+from proxy.translation.language_grouper import LanguageGrouper
+from proxy.translation.pivot import CallLeg, calls_of_legs
+from proxy.translation.service import Answer, AnswerSource, TranslationService
+from shared.protocol.errors import PairwayError
+from shared.protocol.translate_request import AUTO
+from shared.runtime.metrics import MIXED, RequestSample
+
+# The others wait: a list of ten targets should not push ten times the work at once.
+MAX_TARGETS_AT_ONCE: Final = 4
+
+
+@dataclass(slots=True)
+class TargetCalls:
+    """A call's targets; labels the call's sample at its end."""
+
+    call: TranslationCall
+    calls: Sequence[TranslationCall]
+    failed: list[TranslationCall] = field(default_factory=list[TranslationCall])
+
+    @contextmanager
+    def naming(self, call: TranslationCall) -> Generator[None]:
+        """Name the target in errors of this block."""
+        try:
+            yield
+        except PairwayError as error:
+            self.failed.append(call)
+            raise error.with_detail(f"Target {call.request.target_lang}: {error.detail}") from error
+
+    @contextmanager
+    def labelling(self) -> Generator[None]:
+        """Label the call after this block: by the failed target, or all."""
+        try:
+            yield
+        finally:
+            samples = [each.sample for each in self.failed[:1] or self.calls]
+            _label(self.call.sample, samples)
+
+
+@dataclass(eq=False, slots=True)
+class TargetListTranslator:
+    """Translates a request into several languages, with one detection and admission."""
+
+    _registry: Registry
+    _service: TranslationService
+    _dispatcher: Dispatcher
+    _language_grouper: LanguageGrouper
+    _admission: AdmissionController
+
+    async def translate(self, call: TranslationCall, targets: Sequence[str]) -> Answer:
+        """Return each target's answer, in order, as a single request has it.
+
+        Raises:
+            PairwayError: a target failed, which the detail names; there are no partial answers.
+        """
+        target_calls = TargetCalls(call, [call.for_target(target) for target in targets])
+        with target_calls.labelling():
+            legs = await self._plan(target_calls)
+            with self._admission.admit(legs, self._registry.snapshot):
+                answers = await self._translate_all(target_calls)
+        body = b'{"targets":[%s]}' % b",".join(answer.body for answer in answers)
+        return Answer(body, _combined_source({answer.source for answer in answers}))
+
+    async def _plan(self, target_calls: TargetCalls) -> list[CallLeg]:
+        """Check and route all targets before anything is sent.
+
+        Returns the calls and pairs that need admission.
+        """
+        request, scored = target_calls.call.request, None
+        if request.source_lang == AUTO:
+            scored = await self._language_grouper.score(request)
+        legs: list[CallLeg] = []
+        for call in target_calls.calls:
+            await asyncio.sleep(0)  # other requests may run between targets
+            with target_calls.naming(call):
+                legs += await self._uncached_legs(call, scored)
+        return legs
+
+    async def _uncached_legs(self, call: TranslationCall, scored: Sequence[ScoredText] | None) -> Sequence[CallLeg]:
+        legs = await self._dispatcher.plan(call, scored)
+        if call.route is None:
+            return legs
+        part = await self._service.uncached_part(call)
+        return [] if part is None else calls_of_legs(part, call.route)
+
+    async def _translate_all(self, target_calls: TargetCalls) -> list[Answer]:
+        running = asyncio.Semaphore(MAX_TARGETS_AT_ONCE)
+
+        async def translate(call: TranslationCall) -> Answer:
+            async with running:
+                with target_calls.naming(call):
+                    return await self._service.translate(call)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(translate(call)) for call in target_calls.calls]
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+
+def _label(sample: RequestSample, parts: Sequence[RequestSample]) -> None:
+    """Label a request by its parts."""
+    pairs, routes = {part.pair for part in parts}, {part.route for part in parts}
+    sample.pair = pairs.pop() if len(pairs) == 1 else MIXED
+    sample.route = routes.pop() if len(routes) == 1 else MIXED
+    sample.replicas = list(dict.fromkeys(replica for part in parts for replica in part.replicas))
+
+
+def _combined_source(sources: set[AnswerSource | None]) -> AnswerSource | None:
+    if len(sources) == 1:
+        return sources.pop()
+    if sources & {AnswerSource.HIT, AnswerSource.PARTIAL}:
+        return AnswerSource.PARTIAL
+    return AnswerSource.MISS if AnswerSource.MISS in sources else None
