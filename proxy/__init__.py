@@ -11,6 +11,7 @@
 - ``forwarding/``: requests to replicas: retries, hedges, canary probes.
 - ``call``: one client request with its caller, priority and deadline.
 - ``balancing/``: the choice of a replica.
+- ``glossaries/``: callers' dictionaries, applied as terms.
 - ``keys/``: API keys.
 - ``routing/``: languages, pairs, pivots.
 - ``fleet/``: which replicas exist and their state.

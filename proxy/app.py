@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
-from proxy.api import detect, fleet, keys, status, translate
+from proxy.api import detect, fleet, glossaries, keys, status, translate
 from proxy.api.compat import mounts
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
@@ -24,7 +24,14 @@ from proxy.cache.memory_cache import MemoryCache
 from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
 from proxy.cache.translation_cache import TranslationCache
-from proxy.context import FleetContext, KeysContext, ProcessContext, ProxyContext, TranslationContext
+from proxy.context import (
+    FleetContext,
+    GlossariesContext,
+    KeysContext,
+    ProcessContext,
+    ProxyContext,
+    TranslationContext,
+)
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery, Resolver, system_resolver
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
@@ -36,6 +43,9 @@ from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
+from proxy.glossaries.cache import GlossaryCache
+from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
+from proxy.glossaries.term_finder import TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -101,6 +111,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     for routes in (
         translate.routes,
         detect.routes,
+        glossaries.routes,
         status.routes,
         *(() if settings.operator_port else OPERATOR_ROUTES),
     ):
@@ -152,15 +163,16 @@ async def build_context(
     keyless_body_budget = ByteBudget(max(settings.max_body_bytes, settings.max_bodies_bytes // KEYLESS_BODIES_PART))
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
+    glossaries, purge = build_glossaries(foundation)
     fleet = build_fleet(foundation, owner, resolver)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
-    loops = (*fleet.loops, canaries, *translation.loops)
+    loops = (*fleet.loops, canaries, purge, *translation.loops)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
     )
-    return ProxyContext(settings, keys, fleet, foundation.local_stats, translation, process)
+    return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, process)
 
 
 def build_keys(foundation: Foundation) -> KeysContext:
@@ -178,6 +190,17 @@ def build_keys(foundation: Foundation) -> KeysContext:
     )
     stack.push_async_callback(authenticator.meter.close)
     return KeysContext(authenticator, store)
+
+
+def build_glossaries(foundation: Foundation) -> tuple[GlossariesContext, Loop]:
+    """Build the glossaries, and the loop that purges them."""
+    settings = foundation.settings
+    url = settings.redis_url.get_secret_value()
+    store = GlossaryStore(url, settings.redis_prefix, settings.redis_timeout, time.time)
+    foundation.stack.push_async_callback(store.close)
+    term_finder = TermFinder(GlossaryCache(store, time.monotonic))
+    loop = Loop("glossaries", PURGE_SECONDS, store.tick, time.monotonic, foundation.rng)
+    return GlossariesContext(store, term_finder), loop
 
 
 def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> FleetContext:

@@ -12,6 +12,8 @@ from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.registry import Registry
+from proxy.glossaries.store import GlossaryStore
+from proxy.glossaries.term_finder import TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -57,6 +59,14 @@ class TranslationContext:
 
 
 @dataclass(frozen=True, slots=True)
+class GlossariesContext:
+    """Glossaries: the stored ones, and their terms for requests."""
+
+    store: GlossaryStore
+    term_finder: TermFinder
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessContext:
     """Parts of the whole process; ``started_at`` is Unix seconds.
 
@@ -77,6 +87,7 @@ class ProxyContext:
 
     settings: ProxySettings
     keys: KeysContext
+    glossaries: GlossariesContext
     fleet: FleetContext
     local_stats: LocalStats
     translation: TranslationContext

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Final
+from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
@@ -32,6 +32,8 @@ class RedisKeys:
         self.overrides = f"{prefix}changes"
         self.expected = f"{prefix}expected"
         self.api_keys = f"{prefix}keys"
+        self.glossary_owners = f"{prefix}glossary-owners"
+        self.glossary_bytes = f"{prefix}glossary-bytes"
 
     def replica(self, url: str) -> str:
         """Return the name of a replica's record."""
@@ -48,6 +50,14 @@ class RedisKeys:
     def usage(self, key_id: str, unit: str, window: str) -> str:
         """Return the name of an API key's counter in a window."""
         return f"{self._prefix}use:{key_id}:{unit}:{window}"
+
+    def glossaries(self, owner: str) -> str:
+        """Return the name of an owner's list of glossaries."""
+        return f"{self._prefix}glossaries:{owner}"
+
+    def glossary(self, owner: str, glossary_id: str) -> str:
+        """Return the name of a glossary's record."""
+        return f"{self._prefix}glossary:{owner}:{glossary_id}"
 
 
 class StoreUnavailableError(Exception):
@@ -85,6 +95,52 @@ def mapped_errors(timeout: float) -> Generator[None]:
         raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
     except (RedisError, OSError, ValueError) as error:  # ValueError: a value is not UTF-8
         raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
+
+
+# Connections beyond the calls at once, for cancelled calls not yet closed.
+SPARE_CONNECTIONS: Final = 8
+
+
+class BoundedRedis:
+    """Base of stores with their own connections, a few calls at once.
+
+    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError.
+    """
+
+    def __init__(self, url: str, timeout: float, max_calls: int) -> None:
+        self._redis = connect(url, timeout, max_calls + SPARE_CONNECTIONS)
+        self._timeout = timeout
+        self._slots = asyncio.Semaphore(max_calls)
+        self._failures = 0
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.aclose()
+
+    async def _call(self, *command: str | float) -> Any:
+        """Wait for a turn, then for Redis; fail if another call failed."""
+        failures = self._failures
+        with mapped_errors(self._timeout):
+            async with asyncio.timeout(self._timeout):
+                await self._slots.acquire()
+        try:
+            if failures != self._failures:
+                raise StoreUnavailableError("Redis did not answer an earlier call")
+            try:
+                with mapped_errors(self._timeout):
+                    async with asyncio.timeout(self._timeout):
+                        return await self._execute(*command)
+            except WriteRefusedError:
+                raise
+            except StoreUnavailableError:
+                self._failures += 1
+                raise
+        finally:
+            self._slots.release()
+
+    async def _execute(self, *command: str | float) -> Any:
+        # redis-py's types are unions over both protocols.
+        return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
 
 @asynccontextmanager

@@ -29,8 +29,9 @@ from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs]
 from tests.support.processes import Server, free_port, redis_server
 
 PREFIX = "pairway-test:"
-# What operators keep until they revoke it: keys, and the index of them.
-KEPT = (f"{PREFIX}key:", f"{PREFIX}keys")
+# What lives until it is deleted: keys, the index of them, and the glossaries of keys.
+KEPT = (f"{PREFIX}key:", f"{PREFIX}keys", *(f"{PREFIX}{name}:key-" for name in ("glossaries", "glossary")))
+KEPT = (*KEPT, f"{PREFIX}glossary-owners", f"{PREFIX}glossary-bytes")
 
 # For clients of servers without TLS: to read the machine's certificates takes longer than most tests.
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -9,10 +9,13 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from proxy.context import context
+from proxy.glossaries.owner import GlossaryOwner, owner_of_key, owner_of_word
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.deadline import Deadline
+from shared.protocol.errors import KeyRequiredError
+from shared.protocol.headers import BEARER, parse_bearer
 
 # OpenAPI of the header that authenticate() and identify() read; NO_KEY says that it may not be needed.
 KEY: Final = Depends(
@@ -48,6 +51,23 @@ async def authenticate(request: Request, deadline: Deadline, authorization: str 
         add_log_fields(request, key=authentication.key.id)
         add_response_headers(request, authentication.headers)
     return authentication
+
+
+def glossary_owner(authentication: Authentication, authorization: str | None) -> GlossaryOwner:
+    """Return the owner of a caller's glossaries: a key or word.
+
+    Raises:
+        KeyRequiredError: keys are off, and no word was sent.
+    """
+    if authentication.key is not None:
+        return owner_of_key(authentication.key.id)
+    word = parse_bearer(authorization)
+    if word is None:
+        raise KeyRequiredError(
+            f"Glossaries need the header Authorization: {BEARER} WORD. Keys are off here, so any word of your choice will "
+            "do; whoever knows it can use and change your glossaries."
+        )
+    return owner_of_word(word)
 
 
 async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
-from proxy.redis_client import RedisKeys, StoreUnavailableError, WriteRefusedError, connect, mapped_errors
+from proxy.redis_client import BoundedRedis, RedisKeys
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 
 log = logging.getLogger(__name__)
@@ -23,9 +22,8 @@ MAX_KEYS: Final = 10_000
 PAGE: Final = 100
 # How long a revoked or expired key is listed.
 OVER_SECONDS: Final = 30 * 24 * 3600
-# Calls at once; a few connections more, for cancelled calls not yet closed.
+# Calls at once.
 MAX_CALLS: Final = 16
-MAX_CONNECTIONS: Final = MAX_CALLS + 8
 # Other operators may change a key at the same moment.
 MAX_TRIES: Final = 5
 
@@ -91,24 +89,16 @@ return 1
 """
 
 
-class KeyStore:
+class KeyStore(BoundedRedis):
     """Keys in Redis, over connections that the fleet's health does not use.
 
-    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError.
     ``clock`` gives Unix seconds.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
-        self._redis = connect(url, timeout, MAX_CONNECTIONS)
+        super().__init__(url, timeout, MAX_CALLS)
         self._keys = RedisKeys(prefix)
-        self._timeout = timeout
         self.clock = clock
-        self._slots = asyncio.Semaphore(MAX_CALLS)
-        self._failures = 0
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._redis.aclose()
 
     async def read(self, key_id: str) -> ApiKey | None:
         """Return a key, also revoked or expired; None if absent."""
@@ -225,31 +215,6 @@ class KeyStore:
         keys = (self._keys.api_key(key.id), self._keys.api_keys)
         record = key.model_dump_json(exclude_none=True)  # older proxies can read it
         return await self._call("EVAL", WRITE_SCRIPT, 2, *keys, before, record, end, key.id, key.created_at, MAX_KEYS)
-
-    async def _call(self, *command: str | float) -> Any:
-        """Wait for a turn, then for Redis; fail if another call failed."""
-        failures = self._failures
-        with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
-                await self._slots.acquire()
-        try:
-            if failures != self._failures:
-                raise StoreUnavailableError("Redis did not answer an earlier call")
-            try:
-                with mapped_errors(self._timeout):
-                    async with asyncio.timeout(self._timeout):
-                        return await self._execute(*command)
-            except WriteRefusedError:
-                raise
-            except StoreUnavailableError:
-                self._failures += 1
-                raise
-        finally:
-            self._slots.release()
-
-    async def _execute(self, *command: str | float) -> Any:
-        # redis-py's types are unions over both protocols.
-        return await self._redis.execute_command(*command)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
 
 
 def _parse(record: str | None) -> ApiKey | None:

@@ -63,14 +63,15 @@ def visible_text(text: str, text_format: TextFormat) -> str | None:
             size += len(piece)
         if size >= ENOUGH_CHARS:
             break
-    unescaped = _unescape(" ".join(pieces))
+    unescaped = unescape(" ".join(pieces))
     if size >= ENOUGH_CHARS or len(text) > MAX_SEEN_CHARS or needs_translation(unescaped):
         return unescaped
     rest = _PLAIN.sub(" ", seen)
-    return "" if any(map(str.isalpha, rest + _unescape(rest))) else None
+    return "" if any(map(str.isalpha, rest + unescape(rest))) else None
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
+    """Return the text with its character references resolved, in linear time."""
     return _REFERENCE.sub(_unescape_reference, text)
 
 
@@ -85,7 +86,7 @@ def _unescape_reference(match: re.Match[str]) -> str:
 
 def _visible_attributes(attributes: str) -> Iterator[str]:
     values = [(match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(attributes)]
-    kinds = {_unescape(value).strip().lower() for name, value in values if name in {"type", "name", "property"}}
+    kinds = {unescape(value).strip().lower() for name, value in values if name in {"type", "name", "property"}}
     for name, value in values:
         if name in _VISIBLE_ATTRIBUTES or not kinds.isdisjoint(_VISIBLE_VALUES.get(name, ())):
             yield value

@@ -193,6 +193,22 @@ class UnknownKeyError(PairwayError, status=404, code="unknown-key", title="Unkno
             super().__init__(f"No key in force has the id {key_id}; GET /keys lists all, also revoked ones.")
 
 
+class UnknownGlossaryError(PairwayError, status=404, code="unknown-glossary", title="Unknown glossary"):
+    """The caller has no glossary with this id."""
+
+    def __init__(self, glossary_id: str) -> None:
+        super().__init__(f"You have no glossary with the id {glossary_id}; GET /glossaries lists yours.")
+
+
+class UnknownDictionaryError(PairwayError, status=404, code="unknown-dictionary", title="Unknown dictionary"):
+    """The glossary has no dictionary for this pair."""
+
+    def __init__(self, pair: str, known: Sequence[str]) -> None:
+        existing = ", ".join(known) if known else "none yet"
+        message = f"The glossary has no dictionary for {pair}. Its pairs: {existing}."
+        super().__init__(message, facts={"pairs": list(known)})
+
+
 class UnknownModelError(PairwayError, status=404, code="unknown-model", title="Unknown model"):
     """No model, or no entry of the catalog, has this name."""
 
@@ -221,6 +237,22 @@ class KeysFullError(PairwayError, status=409, code="keys-full", title="Too many 
             f"There are {limit} keys, which is the maximum; revoked keys are deleted after 30 days.",
             facts={"limit": limit},
         )
+
+
+class GlossariesFullError(PairwayError, status=409, code="glossaries-full", title="Too many glossaries"):
+    """A limit on glossaries is reached."""
+
+    def __init__(self, detail: str, *, limit: int, unit: str) -> None:
+        super().__init__(detail, facts={"limit": limit, "unit": unit})
+
+
+class GlossariesUnavailableError(
+    PairwayError, status=503, code="glossaries-unavailable", title="Glossaries unavailable"
+):
+    """Glossaries cannot be read or changed now."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
 class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited"):

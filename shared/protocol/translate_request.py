@@ -71,6 +71,14 @@ def _phrase_error(phrase: object) -> str | None:
     return None if phrase.strip() else "is blank; it must hold more than white space"
 
 
+def term_error(phrase: object) -> str | None:
+    """Return the fault of a term's source or target, or None."""
+    error = _phrase_error(phrase)
+    if error is None and str(phrase).splitlines() != [phrase]:
+        return "contains a line break; it must be on one line"
+    return error
+
+
 def _checked_phrase(value: str) -> str:
     if error := _phrase_error(value):
         raise ValueError(error)
@@ -177,10 +185,7 @@ class TranslateRequest(BaseModel):
         if isinstance(value, dict) and len(terms := cast("dict[object, object]", value)) <= MAX_PHRASES:
             for number, entry in enumerate(terms.items(), 1):
                 for side, phrase in zip(("source", "target"), entry, strict=True):
-                    error = _phrase_error(phrase)
-                    if error is None and str(phrase).splitlines() != [phrase]:
-                        error = "contains a line break; it must be on one line"
-                    if error is not None:
+                    if error := term_error(phrase):
                         raise ValueError(f"the {side} of entry {number} {error}")
         return cast("object", value)
 

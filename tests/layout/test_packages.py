@@ -34,6 +34,7 @@ TESTED_ELSEWHERE = {
     "proxy/api/auth.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/detect.py": "tests/proxy/integration/test_detect.py",
     "proxy/api/fleet.py": "tests/proxy/integration/test_fleet_endpoints.py",
+    "proxy/api/glossaries.py": "tests/proxy/integration/test_glossary_endpoints.py",
     "proxy/api/keys.py": "tests/proxy/integration/test_key_endpoints.py",
     "proxy/api/status.py": "tests/proxy/integration/test_status_endpoints.py",
     "proxy/api/translate.py": "tests/proxy/integration/test_translate.py",

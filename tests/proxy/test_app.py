@@ -29,7 +29,11 @@ OPERATOR_PATHS = {
     "/keys",
     "/keys/{key_id}",
 }
-CLIENT_PATHS = {"/translate", "/detect", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"}
+CLIENT_PATHS = {"/translate", "/detect", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"} | {
+    "/glossaries",
+    "/glossaries/{glossary_id}",
+    "/glossaries/{glossary_id}/dictionaries/{source_lang}/{target_lang}",
+}
 
 
 def settings(**values: object) -> ProxySettings:
@@ -56,7 +60,7 @@ async def test_lifespan_runs_and_ends_its_loops() -> None:
     async with app.router.lifespan_context(app):
         context: ProxyContext = app.state.context
         names = [loop.name for loop in context.process.loops]
-        assert names == ["prober", "unhealthy", "lease", "canaries"]
+        assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries"]
         assert {task.get_name() for task in asyncio.all_tasks() - before} >= set(names)
         assert context.fleet.registry.redis_is_away
     assert not asyncio.all_tasks() - before

@@ -15,6 +15,9 @@ def test_key_names_are_those_that_running_proxies_use() -> None:
     assert keys.replica("http://a:1") == "pairway:replica:http://a:1"
     assert keys.api_key("0123456789ab") == "pairway:key:0123456789ab"
     assert keys.usage("0123456789ab", "requests", "minute") == "pairway:use:0123456789ab:requests:minute"
+    assert (keys.glossary_owners, keys.glossary_bytes) == ("pairway:glossary-owners", "pairway:glossary-bytes")
+    assert keys.glossaries("key-0123456789ab") == "pairway:glossaries:key-0123456789ab"
+    assert keys.glossary("word-00", "an-id") == "pairway:glossary:word-00:an-id"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ CONTRACT: Final = """
 403 operator-off OperatorOffError
 403 pair-refused PairRefusedError
 404 not-found NotFoundError
+404 unknown-dictionary UnknownDictionaryError
+404 unknown-glossary UnknownGlossaryError
 404 unknown-key UnknownKeyError
 404 unknown-model UnknownModelError
 404 unknown-pair UnknownPairError
@@ -23,6 +25,7 @@ CONTRACT: Final = """
 409 catalog-refused CatalogRefusedError
 409 change-refused ChangeRefusedError
 409 fleet-full FleetFullError
+409 glossaries-full GlossariesFullError
 409 keys-full KeysFullError
 413 too-large TooLargeError
 415 unsupported-media UnsupportedMediaError
@@ -34,6 +37,7 @@ CONTRACT: Final = """
 500 internal InternalError
 502 replica-failed ReplicaFailedError
 502 unusable-output UnusableOutputError
+503 glossaries-unavailable GlossariesUnavailableError
 503 keys-unavailable KeysUnavailableError
 503 overloaded OverloadedError
 503 pair-unavailable PairUnavailableError

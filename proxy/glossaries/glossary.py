@@ -1,0 +1,299 @@
+"""Glossary: dictionaries of one owner, their limits and changes. Pure."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from typing import Annotated, Final, Self, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StrictStr,
+    ValidationError,
+    field_validator,
+)
+from pydantic_core import from_json
+
+from shared.languages import LanguagePair, canonical_tag
+from shared.protocol.errors import (
+    BadRequestError,
+    InvalidRequestError,
+    TooLargeError,
+    UnknownDictionaryError,
+    UnknownGlossaryError,
+)
+from shared.protocol.headers import mask_secrets
+from shared.protocol.translate_request import MAX_PHRASE_CHARS, refuse_repeated_names, term_error
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
+
+M = TypeVar("M", bound=BaseModel)
+
+# Of one glossary, all its dictionaries together.
+MAX_ENTRIES: Final = 10_000
+# Of one glossary: more pairs than a fleet serves.
+MAX_DICTIONARIES: Final = 200
+MAX_NAME_CHARS: Final = 200
+# As JSON in UTF-8, 200 bytes for each of 10,000 entries; Redis sends it within milliseconds.
+MAX_GLOSSARY_BYTES: Final = 2 * 1024 * 1024
+# Twice as much, because clients may write letters as \uXXXX.
+GLOSSARY_BODY_BYTES: Final = 4 * 1024 * 1024
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHOWN_ID_CHARS: Final = 64
+
+
+def _checked_name(name: str) -> str:
+    if not name.isprintable() or not name.strip():
+        raise ValueError("is blank, or has characters that cannot be shown, such as line breaks")
+    return name.strip()
+
+
+GlossaryName = Annotated[
+    StrictStr,
+    Field(max_length=MAX_NAME_CHARS, description="Name for its owner.", examples=["Products"]),
+    AfterValidator(_checked_name),
+]
+
+
+class Entries(BaseModel):
+    """Entries of one dictionary."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entries: Annotated[
+        dict[StrictStr, StrictStr],
+        Field(
+            min_length=1,
+            description=f"Terms and their translations, each 1 to {MAX_PHRASE_CHARS} characters on one line.",
+            examples=[{"invoice": "Rechnung"}],
+        ),
+    ]
+
+    @field_validator("entries", mode="before")
+    @classmethod
+    def _check(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        entries = cast("dict[object, object]", value)
+        check_entry_count(len(entries))
+        for number, entry in enumerate(entries.items(), 1):
+            for side, phrase in zip(("source", "target"), entry, strict=True):
+                if error := term_error(phrase):
+                    raise ValueError(f"the {side} of entry {number} {error}")
+        return entries
+
+
+class Dictionary(Entries):
+    """Entries for one language pair."""
+
+    source_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["en"]), AfterValidator(canonical_tag)]
+    target_lang: Annotated[StrictStr, Field(description="BCP-47 tag.", examples=["de"]), AfterValidator(canonical_tag)]
+
+    @property
+    def pair(self) -> LanguagePair:
+        """Its language pair."""
+        return LanguagePair(self.source_lang, self.target_lang)
+
+
+class DictionaryInfo(BaseModel):
+    """A dictionary without its entries."""
+
+    source_lang: str
+    target_lang: str
+    entry_count: int
+
+
+class GlossaryInfo(BaseModel):
+    """A glossary without its entries; ``created_at`` is Unix seconds."""
+
+    id: str
+    name: str
+    created_at: FiniteFloat
+    dictionaries: list[DictionaryInfo]
+
+
+class GlossaryDraft(BaseModel):
+    """A new glossary, as its owner sends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: GlossaryName
+    dictionaries: Annotated[
+        list[Dictionary],
+        Field(max_length=MAX_DICTIONARIES, description="One for each language pair."),
+    ] = Field(default_factory=list[Dictionary], json_schema_extra={"default": []})
+
+    @field_validator("dictionaries")
+    @classmethod
+    def _check(cls, value: list[Dictionary]) -> list[Dictionary]:
+        check_entry_count(sum(len(each.entries) for each in value))
+        pairs = [each.pair for each in value]
+        for pair in pairs:
+            if pairs.count(pair) > 1:
+                raise ValueError(f"there are several for {pair}; send one for each pair")
+        return value
+
+
+class GlossaryChanges(BaseModel):
+    """Changes of a glossary."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: GlossaryName
+
+
+class Glossary(GlossaryDraft):
+    """A glossary as stored; every change has the next version."""
+
+    id: Annotated[str, Field(pattern=f"^{_ID.pattern}$")]
+    created_at: FiniteFloat
+    version: Annotated[int, Field(ge=1)] = 1
+
+    @classmethod
+    def create(cls, draft: GlossaryDraft, now: float) -> Self:
+        """Return the draft as a glossary with a random id."""
+        return cls.model_construct(
+            name=draft.name, dictionaries=draft.dictionaries, id=str(uuid.uuid4()), created_at=now, version=1
+        )
+
+    @property
+    def pairs(self) -> list[LanguagePair]:
+        """The pairs of its dictionaries."""
+        return [each.pair for each in self.dictionaries]
+
+    @property
+    def info(self) -> GlossaryInfo:
+        """The glossary without its entries."""
+        dictionaries = [
+            DictionaryInfo(source_lang=each.source_lang, target_lang=each.target_lang, entry_count=len(each.entries))
+            for each in self.dictionaries
+        ]
+        return GlossaryInfo(id=self.id, name=self.name, created_at=self.created_at, dictionaries=dictionaries)
+
+    def dictionary(self, pair: LanguagePair) -> Dictionary:
+        """Return the dictionary of exactly this pair; raise UnknownDictionaryError without one."""
+        for each in self.dictionaries:
+            if each.pair == pair:
+                return each
+        raise UnknownDictionaryError(str(pair), pair_names(self.pairs))
+
+    def renamed(self, name: str) -> Self:
+        """Return it with another name."""
+        return self.model_copy(update={"name": name, "version": self.version + 1})
+
+    def with_dictionary(self, dictionary: Dictionary) -> Self:
+        """Return it with this dictionary instead of its pair's.
+
+        Raises:
+            TooLargeError: there are too many entries or dictionaries.
+        """
+        return self._replaced([each for each in self.dictionaries if each.pair != dictionary.pair], dictionary)
+
+    def with_entries(self, dictionary: Dictionary) -> Self:
+        """Return it with more entries of a pair, replacing equal sources.
+
+        Raises:
+            TooLargeError: there are too many entries or dictionaries.
+        """
+        before = {
+            source: target
+            for each in self.dictionaries
+            if each.pair == dictionary.pair
+            for source, target in each.entries.items()
+        }
+        return self.with_dictionary(dictionary.model_copy(update={"entries": before | dictionary.entries}))
+
+    def without_dictionary(self, pair: LanguagePair) -> Self:
+        """Return it without a pair's dictionary; raise UnknownDictionaryError if there is none."""
+        removed = self.dictionary(pair)
+        return self._replaced([each for each in self.dictionaries if each is not removed])
+
+    def _replaced(self, others: Sequence[Dictionary], *added: Dictionary) -> Self:
+        dictionaries = [*others, *added]
+        check_entry_count(sum(len(each.entries) for each in dictionaries))
+        if len(dictionaries) > MAX_DICTIONARIES:
+            raise TooLargeError("The glossary", size=len(dictionaries), limit=MAX_DICTIONARIES, unit="dictionaries")
+        return self.model_copy(update={"dictionaries": dictionaries, "version": self.version + 1})
+
+
+def check_entry_count(count: int) -> None:
+    """Raise TooLargeError beyond ``MAX_ENTRIES``."""
+    if count > MAX_ENTRIES:
+        raise TooLargeError("The glossary", size=count, limit=MAX_ENTRIES, unit="entries")
+
+
+def pair_names(pairs: Sequence[LanguagePair]) -> list[str]:
+    """Return names of pairs for messages, sorted."""
+    return sorted(
+        f"{pair.source}>{pair.target}" if "-" in f"{pair.source}{pair.target}" else str(pair) for pair in pairs
+    )
+
+
+def parse_id(text: str) -> str:
+    """Return an id in lower case; raise UnknownGlossaryError if it is none."""
+    glossary_id = text.lower()
+    if not _ID.fullmatch(glossary_id):
+        raise UnknownGlossaryError(mask_secrets(text[:_SHOWN_ID_CHARS]))
+    return glossary_id
+
+
+def parse_pair(source: str, target: str) -> LanguagePair:
+    """Return the pair; raise InvalidRequestError for impossible tags."""
+    tags: list[str] = []
+    for name, text in (("source_lang", source), ("target_lang", target)):
+        try:
+            tags.append(canonical_tag(text))
+        except ValueError as error:
+            raise InvalidRequestError([(name, str(error))]) from None
+    return LanguagePair(*tags)
+
+
+def parse_body(body: bytes, model: type[M]) -> M:
+    """Read a request's JSON as a model; 4 MiB take 100 ms.
+
+    Raises:
+        BadRequestError: the body is not a JSON object, or repeats a name.
+        TooLargeError: there are too many entries.
+        InvalidRequestError: fields are missing, unknown or wrong.
+    """
+    try:
+        value: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise BadRequestError(f"The body is not JSON: {error}.") from None
+    if not isinstance(value, dict):
+        raise BadRequestError("The body is JSON, but not an object.")
+    members = cast("dict[str, object]", value)
+    for name in [name for name in members if name not in model.model_fields][MAX_FIELDS_NAMED:]:
+        del members[name]
+    refuse_repeated_names(body)
+    return validated(members, model)
+
+
+def validated(members: dict[str, object], model: type[M]) -> M:
+    """Return the model with these members.
+
+    Raises:
+        TooLargeError: there are too many entries.
+        InvalidRequestError: fields are missing, unknown or wrong.
+    """
+    try:
+        return model.model_validate(members)
+    except ValidationError as error:
+        raise invalid_request(error, _SENTENCES) from None
+
+
+_SENTENCES: Final = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this request",
+    "string_type": "must be a string",
+    "list_type": "must be a list of objects",
+    "dict_type": "must be an object of strings",
+    "model_type": "must be an object",
+    "string_too_long": f"has more than {MAX_NAME_CHARS} characters",
+    "too_short": "must not be empty",
+    "too_long": f"has more than {MAX_DICTIONARIES} dictionaries",
+}

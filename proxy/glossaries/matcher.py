@@ -1,0 +1,119 @@
+"""Matcher: finds the entries of a dictionary that occur in texts. Pure.
+
+It finds all that an API server finds (apiserver/protection/glossary.py), and sometimes more: it compares words without the
+signs and spaces between them, so that markup and line breaks hide nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from proxy.routing.visible_text import unescape
+from shared.protocol.translate_request import TextFormat
+
+# Scripts in which words stand without spaces, and Hangul: there each character is a token.
+UNSPACED: Final = (
+    "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u30ff\u3130-\u318f\u31f0-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    "\uff66-\uffdc\U00020000-\U0003ffff"
+)
+# Every place where an API server lets an entry begin or end lies between two tokens.
+_WORDS: Final = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
+# For entries without words, such as "→".
+_SIGNS: Final = re.compile(r"[^\w\s]|_")
+# Ends each token; it is in none.
+_END: Final = "\0"
+
+
+class TermMatcher:
+    """Finds a dictionary's entries; thread-safe.
+
+    The work for each token of a text is a search among the sorted entries.
+    """
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self.entries = entries
+        folded = {source: source.casefold() for source in entries}
+        self._words = _TokenIndex(_WORDS, folded.items())
+        self._signs = _TokenIndex(_SIGNS, ((each, fold) for each, fold in folded.items() if not _WORDS.search(fold)))
+
+    def find(self, texts: Iterable[str], text_format: TextFormat) -> list[str]:
+        """Return the sources of entries in the texts, longest first."""
+        words, signs = set[int](), set[int]()
+        for text in texts:
+            for written in _readings(text, text_format):
+                folded = written.casefold()
+                self._words.find(folded, words)
+                self._signs.find(folded, signs)
+        found = {source for index in words for source in self._words.sources(index)}
+        found.update(source for index in signs for source in self._signs.sources(index))
+        in_order = [source for source in self.entries if source in found] if found else []
+        return sorted(in_order, key=len, reverse=True)
+
+
+class _TokenIndex:
+    """Entries as sorted sequences of tokens."""
+
+    __slots__ = ("_first_tokens", "_keys", "_longest", "_prefixes", "_sources", "_token")
+
+    def __init__(self, token: re.Pattern[str], entries: Iterable[tuple[str, str]]) -> None:
+        self._token = token
+        self._first_tokens = set[str]()
+        self._sources: dict[str, list[str]] = {}
+        for source, folded in entries:
+            if tokens := token.findall(folded):
+                self._first_tokens.add(tokens[0])
+                self._sources.setdefault(_joined(tokens), []).append(source)
+        self._keys = sorted(self._sources)
+        self._longest = max(map(len, self._keys), default=0)
+        self._prefixes = _prefixes(self._keys)
+
+    def sources(self, index: int) -> list[str]:
+        """Return the entries with a key."""
+        return self._sources[self._keys[index]]
+
+    def find(self, folded: str, found: set[int]) -> None:
+        """Add the indices of all keys in the text."""
+        if not self._keys:
+            return
+        tokens: list[str] = self._token.findall(folded)
+        if self._first_tokens.isdisjoint(tokens):
+            return
+        text, start = _joined(tokens), 0
+        for token in tokens:
+            if token in self._first_tokens:
+                self._find_at(text[start : start + self._longest], found)
+            start += len(token) + len(_END)
+
+    def _find_at(self, rest: str, found: set[int]) -> None:
+        # Every key that begins the text is the last one up to it, or a prefix of that.
+        index = bisect_right(self._keys, rest) - 1
+        while index >= 0 and index not in found:
+            if rest.startswith(self._keys[index]):
+                found.add(index)
+            index = self._prefixes[index]
+
+
+def _joined(tokens: Iterable[str]) -> str:
+    return "".join([f"{token}{_END}" for token in tokens])
+
+
+def _prefixes(keys: list[str]) -> list[int]:
+    """Return the index of each key's longest prefix, or -1."""
+    prefixes: list[int] = []
+    open_keys: list[int] = []
+    for index, key in enumerate(keys):
+        while open_keys and not key.startswith(keys[open_keys[-1]]):
+            open_keys.pop()
+        prefixes.append(open_keys[-1] if open_keys else -1)
+        open_keys.append(index)
+    return prefixes
+
+
+def _readings(text: str, text_format: TextFormat) -> tuple[str, ...]:
+    """Return the text, and in markup also with its character references resolved."""
+    if text_format is TextFormat.TEXT or "&" not in text:
+        return (text,)
+    return (text, unescape(text))

@@ -1,0 +1,117 @@
+"""The cache of glossaries: how fresh, how large, and what it does without Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from proxy.glossaries import cache as glossary_cache
+from proxy.glossaries.cache import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, GlossaryCache
+from proxy.glossaries.store import GlossaryStore
+from shared.languages import LanguagePair
+from shared.protocol.errors import GlossariesUnavailableError, UnknownGlossaryError
+from tests.conftest import PREFIX, RedisServer
+from tests.proxy.clock import HandClock
+from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft, many_entries
+
+EN_DE = LanguagePair("en", "de")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def store(own_redis: RedisServer) -> AsyncGenerator[GlossaryStore]:
+    one = GlossaryStore(own_redis.url, PREFIX, 5.0, HandClock())
+    yield one
+    await one.close()
+
+
+@pytest.fixture
+def cache(store: GlossaryStore, clock: HandClock) -> GlossaryCache:
+    return GlossaryCache(store, clock)
+
+
+def commands(redis: RedisServer) -> int:
+    return redis.client.info("stats")["total_commands_processed"]
+
+
+async def test_unknown_glossary_is_refused(cache: GlossaryCache, store: GlossaryStore) -> None:
+    glossary = await store.create(ALICE, draft())
+    await cache.get(ALICE, glossary.id)
+    for owner, glossary_id in ((BOB, glossary.id), (ALICE, glossary.id[::-1])):
+        with pytest.raises(UnknownGlossaryError):
+            await cache.get(owner, glossary_id)
+
+
+async def test_glossary_is_read_once_while_fresh(
+    cache: GlossaryCache, store: GlossaryStore, own_redis: RedisServer, clock: HandClock
+) -> None:
+    glossary = await store.create(ALICE, draft())
+    all_at_once = await asyncio.gather(*(cache.get(ALICE, glossary.id) for _ in range(10)))
+    assert len({id(each) for each in all_at_once}) == 1, "one request loads it for all"
+    before = commands(own_redis)
+    clock.now += FRESH_SECONDS - 0.1
+    assert await cache.get(ALICE, glossary.id) is all_at_once[0]
+    assert commands(own_redis) == before + 1, "the question itself"
+
+
+async def test_change_elsewhere_is_seen_soon(cache: GlossaryCache, store: GlossaryStore, clock: HandClock) -> None:
+    glossary = await store.create(ALICE, draft())
+    first = await cache.get(ALICE, glossary.id)
+    clock.now += FRESH_SECONDS
+    assert await cache.get(ALICE, glossary.id) is first, "the version is the same"
+    await store.update(ALICE, glossary.id, lambda before: before.with_entries(dictionary(a="b")))
+    assert await cache.get(ALICE, glossary.id) is first
+    clock.now += FRESH_SECONDS
+    assert (await cache.get(ALICE, glossary.id)).matchers[EN_DE].entries == {"invoice": "Rechnung", "a": "b"}
+    await store.delete(ALICE, glossary.id)
+    clock.now += FRESH_SECONDS
+    with pytest.raises(UnknownGlossaryError):
+        await cache.get(ALICE, glossary.id)
+
+
+async def test_known_glossary_serves_without_redis(
+    cache: GlossaryCache, store: GlossaryStore, own_redis: RedisServer, clock: HandClock
+) -> None:
+    glossary, other = await store.create(ALICE, draft()), await store.create(ALICE, draft())
+    known = await cache.get(ALICE, glossary.id)
+    own_redis.server.kill()
+    clock.now += KNOWN_SECONDS - 1
+    assert await cache.get(ALICE, glossary.id) is known
+    with pytest.raises(GlossariesUnavailableError):
+        await cache.get(ALICE, other.id)
+    clock.now += 1
+    with pytest.raises(GlossariesUnavailableError):
+        await cache.get(ALICE, glossary.id)
+
+
+async def test_redis_is_asked_again_after_a_pause(
+    cache: GlossaryCache, store: GlossaryStore, own_redis: RedisServer, clock: HandClock
+) -> None:
+    own_redis.server.kill()
+    with pytest.raises(GlossariesUnavailableError):
+        await cache.get(ALICE, "an id")
+    own_redis.start()
+    glossary = await store.create(ALICE, draft())
+    with pytest.raises(GlossariesUnavailableError, match="an earlier call"):
+        await cache.get(ALICE, glossary.id)
+    clock.now += AWAY_SECONDS
+    await cache.get(ALICE, glossary.id)
+
+
+async def test_entries_in_memory_are_bounded(
+    cache: GlossaryCache, store: GlossaryStore, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(glossary_cache, "MAX_CACHED_ENTRIES", 25)
+    ids = [(await store.create(ALICE, draft(dictionary(**many_entries(10))))).id for _ in range(3)]
+    for each in (*ids, ids[2], ids[1]):
+        await cache.get(ALICE, each)
+    own_redis.server.kill()
+    await cache.get(ALICE, ids[1])
+    with pytest.raises(GlossariesUnavailableError):
+        await cache.get(ALICE, ids[0])
