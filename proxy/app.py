@@ -61,8 +61,10 @@ from proxy.translation.target_list import TargetListTranslator
 from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
+from shared.http.origin_policy import OriginPolicy
 from shared.runtime import gc_tuning
 from shared.runtime.background import Loop, running
+from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 
@@ -72,6 +74,9 @@ log = logging.getLogger(__name__)
 KEYLESS_BODIES_PART = 8
 # Routes for operators only, on the operators' port if one is set.
 OPERATOR_ROUTES = (fleet.routes, keys.routes)
+# What a refused web page is told, at either port.
+CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
+OPERATOR_ORIGINS = "the port for operators (PROXY_OPERATOR_PORT) serves its own pages alone"
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
@@ -105,9 +110,13 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
+    app.state.operator_origins = OriginPolicy(
+        (), private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host), rule=OPERATOR_ORIGINS
+    )
+    origins = OriginPolicy(settings.cors_origins, private_hosts_only=settings.serves_this_machine, rule=CLIENT_ORIGINS)
     apis = mounts.select(settings.compat)
     fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
-    configure_app(app, settings.cors_origins, fast_handlers, mounts.find_renderer(apis))
+    configure_app(app, origins, fast_handlers, mounts.find_renderer(apis))
     for routes in (
         translate.routes,
         detect.routes,
@@ -123,8 +132,8 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
 def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' port, with the main app's context."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, docs_url=None, redoc_url=None)
+    configure_app(app, main.state.operator_origins)
     app.state = main.state
-    configure_app(app)
     for routes in OPERATOR_ROUTES:
         app.include_router(routes)
     return app

@@ -89,8 +89,8 @@ class ProxySettings(ServerSettings):
     cors_origins: CommaSeparated = Field(
         default=(),
         max_length=100,
-        description="Origins whose web pages may call this proxy, comma-separated, such as https://example.com; "
-        "*: all; empty: none.",
+        description="Origins whose pages may call this proxy, comma-separated: https://example.com, "
+        "chrome-extension://ID, or chrome-extension://* and moz-extension://* for all extensions; *: all; empty: none.",
     )
     compat: CommaSeparated = Field(
         default=COMPATIBLE_APIS,
@@ -200,6 +200,11 @@ class ProxySettings(ServerSettings):
     def published_without_keys(self) -> bool:
         """Whether trusted web servers publish this proxy without keys, by default."""
         return self.keys == "auto" and not self.keys_on and bool(self.trusted_proxies)
+
+    @property
+    def serves_this_machine(self) -> bool:
+        """Whether only this machine reaches this proxy, which needs no keys."""
+        return not self.keys_on and is_loopback(self.host) and not self.trusted_proxies
 
     @property
     def keys_on(self) -> bool:

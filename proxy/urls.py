@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
+from shared.http.origin_policy import canonical_origin
 from shared.runtime.ip_addresses import is_loopback
 
 # A name, an IPv4 or an IPv6 address.
@@ -49,8 +50,6 @@ def _shown(url: str) -> str:
 
 
 _REDIS_PORT: Final = 6379
-# scheme://host or scheme://host:port, as in a browser's Origin header.
-_ORIGIN: Final = re.compile(r"\*|https?://[a-z0-9.\-\[\]:]+")
 
 
 def replica_urls(value: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,11 +70,17 @@ def networks(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def origins(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Validate the origins of web pages, or ``*``."""
+    """Validate the origins of web pages and browser extensions; return each as browsers write it."""
+    found: list[str] = []
     for each in value:
-        if not _ORIGIN.fullmatch(each) or split_url(each) is None:
-            raise ValueError(f"{each!r} is not an origin; write https://HOST or https://HOST:PORT without path, or *")
-    return value
+        origin = canonical_origin(each)
+        if origin is None:
+            raise ValueError(
+                f"{each!r} is not an origin; write https://HOST or https://HOST:PORT without path, "
+                "chrome-extension://ID, chrome-extension://* or moz-extension://* for all extensions, or * for all"
+            )
+        found.append(origin)
+    return tuple(dict.fromkeys(found))
 
 
 def redis_url(value: SecretStr) -> SecretStr:

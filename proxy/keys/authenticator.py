@@ -62,13 +62,21 @@ class Authenticator:
         self.meter = KeyMeter(self.cached_store, metrics)
         self.on = on
 
-    async def authenticate(self, authorization: str | None) -> Authentication:
+    async def authenticate(self, authorization: str | None, *, in_url: bool = False) -> Authentication:
         """Identify a caller and count the request.
+
+        ``in_url``: the key came in the URL, which web servers and browsers keep; operators' keys are refused there.
 
         Raises:
             PairwayError: the key is refused or over its limit.
         """
         key = await self.identify(authorization, Scope.TRANSLATE)
+        if in_url and Scope.OPERATE in key.scopes:
+            detail = (
+                f"This key has the scope {Scope.OPERATE}, and a URL is kept in logs and histories: revoke the key, "
+                f"and show here one that has only the scope {Scope.TRANSLATE}."
+            )
+            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
         return Authentication(key.caller, key, await self.meter.count_request(key))
 
     async def require_operator(self, authorization: str | None) -> str:

@@ -2,6 +2,8 @@
 
 - ``app_setup``: sets up either server's app.
 - ``request_context``: request ids, log fields, headers.
+- ``origin_policy``: which web pages may call a server.
+- ``origin_guard``: refuses other pages, and answers preflights (CORS).
 - ``problems``: errors as RFC 9457 responses.
 - ``body``: request bodies within limits.
 - ``form_body``: forms and query strings.

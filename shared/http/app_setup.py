@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shared.http.docs_page import add_docs_page
+from shared.http.origin_guard import OriginGuard
+from shared.http.origin_policy import OriginPolicy
 from shared.http.problems import ErrorRenderer, JsonBytesResponse, error_response
 from shared.http.request_context import SECURITY_HEADERS, RequestContext
-from shared.protocol.deadline import TIMEOUT_HEADER
 from shared.protocol.errors import InternalError, MethodNotAllowedError, NotFoundError, PairwayError
 from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
-from shared.protocol.priority import PRIORITY_HEADER
 
 Handler = Callable[[Request], Awaitable[Response]]
-_CORS_METHODS: Final = ("GET", "POST")
-_CORS_REQUEST_HEADERS: Final = ("Authorization", "Content-Type", REQUEST_ID_HEADER, TIMEOUT_HEADER, PRIORITY_HEADER)
-_CORS_RESPONSE_HEADERS: Final = (
-    REQUEST_ID_HEADER,
-    "Retry-After",
-    "X-Cache",
-    "RateLimit",
-    "RateLimit-Policy",
-    "RateLimit-Limit",
-    "RateLimit-Remaining",
-    "RateLimit-Reset",
-)
-_CORS_MAX_AGE_SECONDS: Final = 600
 
 
 def configure_app(
     app: FastAPI,
-    origins: Sequence[str] = (),
+    origin_policy: OriginPolicy | None = None,
     fast_handlers: Mapping[str, Handler] | None = None,
     find_renderer: Callable[[str], ErrorRenderer | None] | None = None,
 ) -> None:
     """Set up an app's errors, request ids, log lines, CORS and ``/docs``.
 
-    Pages of ``origins`` ("*": all) may send requests, without cookies. ``fast_handlers`` answer POSTs to their paths
+    ``origin_policy`` says which web pages may send requests; None: all. ``fast_handlers`` answer POSTs to their paths
     past FastAPI's layers (docs/decisions/0018-hot-path.md). ``find_renderer`` returns the renderer of errors at a path,
     if it is of an API with a format of its own.
     """
@@ -70,15 +55,8 @@ def configure_app(
     add_docs_page(app)
     for kind in (PairwayError, HTTPException, Exception):
         app.add_exception_handler(kind, render)
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=_CORS_METHODS,
-            allow_headers=_CORS_REQUEST_HEADERS,
-            expose_headers=_CORS_RESPONSE_HEADERS,
-            max_age=_CORS_MAX_AGE_SECONDS,
-        )
+    if origin_policy is not None:
+        app.add_middleware(OriginGuard, policy=origin_policy)
     fast_apps = {path: _asgi_app(handler) for path, handler in (fast_handlers or {}).items()}
     app.add_middleware(RequestContext, fast_apps=fast_apps)
     _keep_openapi_document(app)
@@ -88,7 +66,7 @@ def _internal_error(request: Request) -> Response:
     """Return the response to an unexpected error, which passes no middleware."""
     response = error_response(request, InternalError("Something went wrong on our side."))
     response.headers[REQUEST_ID_HEADER] = request.scope["state"]["request_id"]
-    response.raw_headers.extend(SECURITY_HEADERS)
+    response.raw_headers.extend([*SECURITY_HEADERS, *request.scope["state"]["answer_headers"].items()])
     return response
 
 

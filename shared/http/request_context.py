@@ -50,7 +50,7 @@ class RequestContext:
     """ASGI middleware for the request id, headers and the log line.
 
     The client's id or a new one is in the response and every log line. ``fast_apps`` replace the app for
-    POSTs to their paths, except for pages of other origins, for which FastAPI's middleware has the rules.
+    POSTs to their paths, except for requests of browsers, which the app's ``OriginGuard`` checks.
     """
 
     def __init__(self, app: ASGIApp, fast_apps: Mapping[str, ASGIApp]) -> None:
@@ -89,7 +89,8 @@ class RequestContext:
                 message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
             await send(message)
 
-        fast_app = self._fast_apps.get(path) if scope["method"] == "POST" and "origin" not in headers else None
+        is_program = "origin" not in headers and "sec-fetch-site" not in headers
+        fast_app = self._fast_apps.get(path) if is_program and scope["method"] == "POST" else None
         app = fast_app or self._app
         try:
             await app(scope, receive, send_with_headers)

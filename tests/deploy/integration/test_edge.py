@@ -22,11 +22,20 @@ WITHHELD = {"/health", "/startupz"} | {
 }
 
 
+# Each location that passes requests, in order: the first that matches counts. With its own rule of repeats, if any.
+PLACES = [
+    (re.compile(pattern), " ".join(re.findall(r"proxy_next_upstream ([^;]*);", body)))
+    for pattern, body in re.findall(r"location ~ (\S+) \{([^}]*proxy_pass[^}]*)\}", NGINX)
+]
+
+
+def repeats(path: str) -> str | None:
+    """Return a path's own rule of repeats, or None where no location passes it to a proxy."""
+    return next((rule for pattern, rule in PLACES if pattern.search(path)), None)
+
+
 def passed(path: str) -> bool:
-    """Return whether a location passes this path to a proxy."""
-    exact = re.findall(r"location = (\S+) \{[^}]*proxy_pass", NGINX)
-    patterns = re.findall(r"location ~ (\S+) \{[^}]*proxy_pass", NGINX)
-    return path in exact or any(re.match(each, path) for each in patterns)
+    return repeats(path) is not None
 
 
 def start(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -61,11 +70,26 @@ def test_edge_passes_exactly_the_clients_paths() -> None:
     assert not passed("/keys/0123")
 
 
-def test_edge_repeats_posts_of_translate_alone() -> None:
-    places = re.findall(r"location (?:= |~ )?(\S+) \{[^}]*non_idempotent", NGINX)
-    assert places == ["/translate"]
-    conditions = set(" ".join(re.findall(r"proxy_next_upstream ([^;]*);", NGINX)).split())
-    assert conditions == {"error", "timeout", "non_idempotent"}, "no status of an answer, such as 503"
+@pytest.mark.parametrize(
+    ("paths", "rule"),
+    [
+        ("/translate /translate/ /detect /imme /kiss/ /v2/translate /v3/translate", "error timeout non_idempotent"),
+        ("/deepl/v2/translate /libretranslate/translate /libretranslate/detect", "error timeout non_idempotent"),
+        ("/deeplx/translate /deeplx/v1/translate /deeplx/v2/translate", "error timeout non_idempotent"),
+        ("/glossaries /glossaries/1 /v2/glossaries /v3/glossaries/1/dictionaries /deepl/v3/glossaries/1", "off"),
+        ("/v2/languages /v3/languages /v2/usage /deepl/v2/glossary-language-pairs /usage/ /docs/start.js", ""),
+        ("/", None),
+        ("/v2/document /v2/translatex /v4/translate /glossariesx /x/translate /deeplxx /deepl/fleet /v2/keys", None),
+        ("/keys /fleet/replicas /metrics /health /x/../keys", None),
+    ],
+)
+def test_edge_repeats_translations_but_no_changes(paths: str, rule: str | None) -> None:
+    assert {path: repeats(path) for path in paths.split()} == dict.fromkeys(paths.split(), rule)
+
+
+def test_edge_repeats_for_no_answer() -> None:
+    conditions = set(" ".join(re.findall(r"proxy_next_upstream ([^;]*);", re.sub("#.*", "", NGINX))).split())
+    assert conditions == {"error", "timeout", "non_idempotent", "off"}, "no status of an answer, such as 503"
     assert re.findall(r"proxy_next_upstream_tries (\d+);", NGINX) == ["2"]
 
 
@@ -95,6 +119,23 @@ def test_longest_request_is_repeated_and_a_time_out_is_not(tmp_path: Path) -> No
         repeats, reads = repeats_and_reads(start(tmp_path, PROXY_MAX_REQUEST_TIMEOUT=longest).stdout)
         assert float(longest) < repeats < reads
     assert "proxy_next_upstream_timeout" not in re.sub("#.*", "", NGINX), "start.sh writes it"
+
+
+def test_edge_logs_no_query_strings() -> None:
+    (line,) = re.findall(r"log_format .*?;", NGINX, re.DOTALL)
+    assert set(re.findall(r"\$\w+", line)).isdisjoint(
+        {"$request", "$request_uri", "$args", "$query_string", "$http_referer"}
+    )
+    within = NGINX.partition("http {")[2]
+    assert re.findall(r"error_log (\S+) (\w+);", within) == [("/dev/stderr", "emerg")], "others write request lines"
+    guide = Path("docs/operations/nginx.md").read_text()
+    assert re.findall(r"error_log +\S+ (\w+);", guide) == ["emerg"]
+    assert not re.search(r"\$request\b|\$request_uri|\$args|combined", guide)
+
+
+def test_edge_passes_the_host_with_its_port() -> None:
+    """A proxy compares it with the Origin of its own pages."""
+    assert re.findall(r"proxy_set_header Host (\S+);", NGINX) == ["$http_host"]
 
 
 def test_edges_own_errors_are_problems() -> None:

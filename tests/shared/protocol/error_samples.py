@@ -11,6 +11,7 @@ def every_error() -> list[errors.PairwayError]:
         errors.KeyRequiredError("x"),
         errors.KeyRefusedError("x"),
         errors.PairRefusedError("en-de", ["en-fr"]),
+        errors.OriginRefusedError("x"),
         errors.OperatorOffError("x"),
         errors.UnknownPairError("en-de", ["en-fr"]),
         errors.UnknownReplicaError("http://a:1"),
