@@ -44,9 +44,11 @@ def replica_url(url: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """Return the URL for a message: shortened, without user name and password."""
-    scheme, separator, rest = url.partition("://")
-    return (f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else url.rpartition("@")[2])[:MAX_CHARS]
+    """Return the URL for a message: without user name, password and query."""
+    before, _, query = url.partition("?")
+    scheme, separator, rest = before.rpartition("://")
+    # Before an "@" in the query may be the rest of a password with a question mark.
+    return f"{scheme}{separator}{'…' if '@' in query else rest.rpartition('@')[2]}"[:MAX_CHARS]
 
 
 _REDIS_PORT: Final = 6379
@@ -70,7 +72,7 @@ def networks(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def origins(value: tuple[str, ...]) -> tuple[str, ...]:
-    """Validate the origins of web pages and browser extensions; return each as browsers write it."""
+    """Validate origins of pages and extensions; return them as browsers write them."""
     found: list[str] = []
     for each in value:
         origin = canonical_origin(each)

@@ -30,10 +30,13 @@ _OPERATOR_SCHEME: Final = Depends(
 )
 
 
-async def authenticate(request: Request, deadline: Deadline, authorization: str | None) -> Authentication:
+async def authenticate(
+    request: Request, deadline: Deadline, authorization: str | None, *, in_url: bool = False
+) -> Authentication:
     """Identify a caller of translations before the deadline, and count the request.
 
-    ``authorization`` is the header, or the same made of a key from another place.
+    ``authorization`` is the header, or the same made of a key from another place. ``in_url``: that place is the URL;
+    only compatible APIs read it, where they have no other, and keys of scope ``operate`` are refused there.
 
     Raises:
         PairwayError: the key is refused or over its limit, or the deadline has passed.
@@ -44,7 +47,7 @@ async def authenticate(request: Request, deadline: Deadline, authorization: str 
         return Authentication(at_address(client[0] if client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
-            authentication = await authenticator.authenticate(authorization)
+            authentication = await authenticator.authenticate(authorization, in_url=in_url)
     except TimeoutError:
         raise deadline.exceeded_error() from None
     if authentication.key is not None:

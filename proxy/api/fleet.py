@@ -18,6 +18,7 @@ from proxy.urls import MAX_CHARS, replica_url
 from shared.http.body import validated
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
+from shared.protocol.errors import InvalidRequestError
 
 # A hundred times the ordinary share, or a hundredth; anything beyond is a typing error.
 MAX_WEIGHT: Final = 100.0
@@ -119,6 +120,8 @@ async def remove(request: Request) -> fleet_view.Changed:
 
     It stays removed until it is added again, also if it is in the settings.
     """
+    if not set(request.query_params) <= Addressed.model_fields.keys():  # unnamed: an answer repeats no query
+        raise InvalidRequestError([("query", "has another parameter than url")])
     query = validated(Addressed, dict(request.query_params))
     return _changed(request, await context(request).fleet.admin.remove(query.url))
 

@@ -73,13 +73,15 @@ class TranslationRun:
         """Whether the caller is known."""
         return self._authentication is not None
 
-    async def authenticate(self, authorization: str | None) -> None:
+    async def authenticate(self, authorization: str | None, *, in_url: bool = False) -> None:
         """Identify the caller, and count the request.
+
+        ``in_url``: the key came in the URL.
 
         Raises:
             PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
         """
-        self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
+        self._authentication = await auth.authenticate(self.request, self.deadline, authorization, in_url=in_url)
 
     async def read_json_body(self) -> bytes:
         """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""

@@ -34,7 +34,7 @@ MAX_SHOWN_CHARS: Final = 100
 
 
 def canonical_origin(text: str) -> str | None:
-    """Return an origin of a setting as browsers write it, without default port.
+    """Return an origin as browsers write it, without default port.
 
     None if it is neither ``*``, a web page's origin, an extension's, nor ``*`` for all extensions of a browser.
     """
@@ -50,9 +50,9 @@ def canonical_origin(text: str) -> str | None:
 
 
 def is_private_host(host: str) -> bool:
-    """Return whether no stranger's DNS can give this host an address: DNS rebinding needs that.
+    """Return whether no stranger's DNS can give this host an address.
 
-    True for addresses, names without a dot, and reserved suffixes.
+    DNS rebinding needs that. True for addresses, names without a dot, and reserved suffixes.
     """
     return (
         "." not in host or host.startswith("[") or host.rpartition(".")[2].isdigit() or host.endswith(_PRIVATE_SUFFIXES)
@@ -110,7 +110,7 @@ class OriginPolicy:
         return _READ_AND_POST if _OPERATOR_PATHS.match(path) else _ALL_METHODS
 
     def _is_known(self, host: str) -> bool:
-        """Return whether a ``Host`` is private or of an allowed origin; programs may send none."""
+        """Return whether a ``Host`` is private, of an allowed origin, or absent."""
         match = _HOST.fullmatch(host.lower())
         return not host or (match is not None and (is_private_host(match[1]) or match[1] in self._named_hosts))
 
@@ -121,7 +121,10 @@ def shown(value: str) -> str:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    """Return whether a page's origin is this server: TLS may end in a web server, so both schemes are."""
+    """Return whether a page's origin is this server.
+
+    Both schemes are, because TLS may end in a web server.
+    """
     page, server = _WEB_ORIGIN.fullmatch(origin), _HOST.fullmatch(host.lower())
     if page is None or server is None:
         return False

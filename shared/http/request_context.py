@@ -89,11 +89,10 @@ class RequestContext:
                 message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
             await send(message)
 
-        is_program = "origin" not in headers and "sec-fetch-site" not in headers
-        fast_app = self._fast_apps.get(path) if is_program and scope["method"] == "POST" else None
-        app = fast_app or self._app
+        is_fast = scope["method"] == "POST" and "origin" not in headers and "sec-fetch-site" not in headers
+        fast_app = self._fast_apps.get(path) if is_fast else None
         try:
-            await app(scope, receive, send_with_headers)
+            await (fast_app or self._app)(scope, receive, send_with_headers)
         finally:
             if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {

@@ -170,7 +170,7 @@ class PairRefusedError(PairwayError, status=403, code="pair-refused", title="Lan
 
 
 class OriginRefusedError(PairwayError, status=403, code="origin-refused", title="Web page refused"):
-    """A browser sent the request for a page that may not call this server."""
+    """A web page sent the request, which may not call this server."""
 
 
 class OperatorOffError(PairwayError, status=403, code="operator-off", title="Changes by operators are off"):

@@ -27,6 +27,39 @@ def test_invalid_replica_url_is_rejected(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "url",
+    ["http://a/?SECRET", "http://u:SECRET@a/x", "http://u:SECRET?x@a", "u:SECRET?SECRET@a:1", "http://a?x=SECRET@SECRET",
+     "u:SECRET@a:1", "http://u:SECRET?://SECRET@a"],
+)  # fmt: skip
+def test_message_shows_no_password_and_no_query(url: str) -> None:
+    assert "SECRET" not in rejection(replicas=url).partition("[type=")[0]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["null", "example.com", "https://example.com/", "https://*.example.com", "https://*", "chrome-extension://", "file://",
+     "chrome-extension://*/x", "safari-web-extension://*", "http://a:0", "http://[::1"],
+)  # fmt: skip
+def test_invalid_origin_is_rejected(origin: str) -> None:
+    message = rejection(cors_origins=origin)
+    assert f"{origin!r} is not an origin" in message
+    assert "chrome-extension://*" in message
+
+
+def test_origins_are_kept_as_browsers_write_them() -> None:
+    written = (
+        "https://Example.com:443, chrome-extension://*,moz-extension://*, chrome-extension://abc, https://example.com"
+    )
+    settings = ProxySettings.model_validate({"cors_origins": written})
+    assert settings.cors_origins == (
+        "https://example.com",
+        "chrome-extension://*",
+        "moz-extension://*",
+        "chrome-extension://abc",
+    )
+
+
+@pytest.mark.parametrize(
     "url", ["", "localhost:6379", "http://a", "redis://", "redis://a:x", "redis://:pw@", "redis://[a"]
 )
 def test_invalid_redis_url_is_rejected_unshown(url: str) -> None:

@@ -63,10 +63,89 @@ async def test_answers_have_security_headers(running: RunningProxy, path: str, s
     assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-async def test_cors_is_off_by_default(running: RunningProxy) -> None:
-    response = await running.client.options("/translate", headers={**PAGE, "Access-Control-Request-Method": "POST"})
-    assert response.status_code == 405
-    assert "access-control-allow-origin" not in (await running.client.get("/health", headers=PAGE)).headers
+async def test_other_origins_are_refused_by_default(running: RunningProxy) -> None:
+    asked = {**PAGE, "Access-Control-Request-Method": "POST"}
+    for response in (
+        await running.client.options("/translate", headers=asked),
+        await running.client.get("/health", headers=PAGE),
+        await running.client.post("/fleet/replicas", json={}, headers={**PAGE, "Authorization": f"Bearer {OPERATOR}"}),
+    ):
+        assert (response.status_code, response.json()["code"]) == (403, "origin-refused")
+        assert "https://page.example" in response.json()["detail"]
+        assert "PROXY_CORS_ORIGINS" in response.json()["detail"]
+        assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+LIBRE = "q=Hello&source=en&target=de"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "kind"),
+    [
+        ("POST", "/translate", json.dumps(ASKED), {"Content-Type": "application/json"}),
+        ("POST", "/translate", LIBRE, FORM),
+        ("POST", f"/translate?{LIBRE}", "", {"Content-Type": "text/plain"}),
+        ("POST", "/libretranslate//translate/", LIBRE, FORM),
+        ("POST", "/libretranslate/translate", json.dumps({"q": "Hello"}), {"Content-Type": "text/plain"}),
+        ("GET", "/libretranslate/translate", "", {}),
+        ("GET", "/languages", "", {}),
+        ("POST", "/detect", json.dumps({"text": "Hello"}), {"Content-Type": "application/json"}),
+        ("DELETE", "/fleet/replicas?url=http://a", "", {"Authorization": f"Bearer {OPERATOR}"}),
+        ("GET", "/nowhere", "", {}),
+    ],
+)
+async def test_foreign_requests_do_no_work(
+    running: RunningProxy, method: str, path: str, body: str, kind: dict[str, str]
+) -> None:
+    before = await counted(running)
+    for headers in (
+        PAGE,
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        REBOUND,
+    ):
+        if headers == REBOUND and method == "GET":
+            headers = {"Host": REBOUND["Host"]}  # noqa: PLW2901 - a page's own GET has no Origin
+        response = await running.client.request(method, path, content=body, headers={**kind, **headers})
+        assert response.status_code == 403, response.text
+        if path.startswith("/libretranslate"):
+            assert list(response.json()) == ["error"]
+        else:
+            assert response.json()["code"] == "origin-refused"
+    assert await counted(running) == before
+
+
+# A page at a name of its own that now leads to this machine.
+REBOUND = {"Host": "evil.example:8000", "Origin": "http://evil.example:8000"}
+
+
+async def counted(running: RunningProxy) -> list[str]:
+    """Return how many translations the proxy has counted."""
+    lines = (await running.client.get("/metrics")).text.splitlines()
+    return [line for line in lines if line.startswith("pairway_proxy_requests_total")]
+
+
+async def test_own_page_and_programs_are_served(running: RunningProxy) -> None:
+    for headers in ({}, {"Origin": running.url}, {"Origin": running.url, "Sec-Fetch-Site": "same-origin"}):
+        assert (await running.client.post("/translate", json=ASKED, headers=headers)).status_code == 200
+    for host in ("localhost:8000", "proxy:8000", "[::1]"):
+        assert (await running.client.get("/languages", headers={"Host": host})).status_code == 200
+    links = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert [(await running.client.get(path, headers=links)).status_code for path in ("/docs", "/health")] == [200] * 2
+
+
+@pytest.mark.parametrize(
+    "settings", [{"trusted_proxies": ("127.0.0.1",)}, {"host": "0.0.0.0", "keys": "off"}, {"keys": "on"}]
+)
+async def test_published_proxy_knows_its_pages_by_host(settings: dict[str, Any]) -> None:
+    async with proxy(["http://127.0.0.1:1"], ready=False, **settings) as one:
+        host = {"Host": "mt.example"}
+        assert (await one.client.get("/languages", headers=host)).status_code == 200
+        own = await one.client.get("/languages", headers={**host, "Origin": "https://mt.example"})
+        other = await one.client.get("/languages", headers={**host, **PAGE})
+    assert (own.status_code, other.status_code) == (200, 403)
 
 
 @pytest.mark.parametrize("origins", [("https://page.example",), ("*",)])
@@ -89,5 +168,5 @@ async def test_cors_allows_configured_origins(origins: tuple[str, ...]) -> None:
     assert {"X-Request-Id", "Retry-After", "X-Cache", "RateLimit"} <= set(
         answer.headers["access-control-expose-headers"].split(", ")
     )
-    assert (other.status_code == 200) == (origins == ("*",))
-    assert change.status_code == 400
+    assert other.status_code == (200 if origins == ("*",) else 403)
+    assert change.status_code == 403

@@ -18,18 +18,24 @@ from tests.support.processes import free_port, python_server
 from tests.support.serving import serving
 
 OPERATOR = "an-operator-token-of-tests"
+# A page that may call the clients' port alone.
+OTHER_PAGE = {"Origin": "https://page.example"}
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
 
 async def test_operator_port_serves_operator_routes_alone() -> None:
     fake = FakeReplica("en>de")
     port = free_port()
-    async with replicas(fake), proxy([fake], operator_port=port, operator_token=OPERATOR) as one:
+    async with (
+        replicas(fake),
+        proxy([fake], operator_port=port, operator_token=OPERATOR, cors_origins=tuple(OTHER_PAGE.values())) as one,
+    ):
         for path in ("/fleet", "/metrics"):
             assert (await one.client.get(path)).status_code == 404
         assert (await one.client.post("/fleet/replicas", json={"url": fake.url})).status_code == 404
         assert set(await _paths(one.client)) == {
             "/translate",
+            "/detect",
             "/usage",
             "/health",
             "/languages",
@@ -47,6 +53,11 @@ async def test_operator_port_serves_operator_routes_alone() -> None:
             refused = await operator.post("/fleet/replicas/drain", json={"url": fake.url})
             assert (refused.status_code, refused.headers["www-authenticate"][:6]) == (401, "Bearer")
             key = {"Authorization": f"Bearer {OPERATOR}"}
+            for headers in (OTHER_PAGE, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}):
+                refused = await operator.post("/fleet/replicas/drain", json={"url": fake.url}, headers=key | headers)
+                assert (refused.status_code, refused.json()["code"]) == (403, "origin-refused")
+            assert (await operator.get("/fleet")).json()["replicas"][0]["drained"] is False
+            assert (await one.client.get("/languages", headers=OTHER_PAGE)).status_code == 200
             done = await operator.post("/fleet/replicas/drain", json={"url": fake.url}, headers=key)
             assert done.status_code == 200
 

@@ -12,6 +12,7 @@ CONTRACT: Final = """
 401 key-required KeyRequiredError
 403 key-refused KeyRefusedError
 403 operator-off OperatorOffError
+403 origin-refused OriginRefusedError
 403 pair-refused PairRefusedError
 404 not-found NotFoundError
 404 unknown-dictionary UnknownDictionaryError
