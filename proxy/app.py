@@ -58,6 +58,7 @@ from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
+from proxy.translation.transient_faults import TransientFaultRetry
 from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
@@ -282,7 +283,8 @@ def build_translation(
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
-    return TranslationContext(service, target_lists, detection, coalescer, listed_pivots, loops)
+    fault_retry = TransientFaultRetry(metrics, time.monotonic, foundation.rng)
+    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, listed_pivots, loops)
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:

@@ -22,6 +22,7 @@ from proxy.settings import ProxySettings
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
+from proxy.translation.transient_faults import TransientFaultRetry
 from shared.http.body import ByteBudget
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
@@ -54,6 +55,7 @@ class TranslationContext:
     target_lists: TargetListTranslator
     detection: DetectionService
     coalescer: RequestCoalescer
+    fault_retry: TransientFaultRetry
     listed_pivots: Pivots | None
     loops: tuple[Loop, ...]
 

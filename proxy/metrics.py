@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import ClassVar, Final, TypeVar
 
@@ -11,7 +12,7 @@ from typing_extensions import override
 from shared.protocol.errors import PairwayError
 from shared.protocol.outcome_classes import OUTCOME_CLASSES
 from shared.protocol.priority import Priority
-from shared.runtime.metrics import LATENCY_BUCKETS, RequestSample, ServerMetrics
+from shared.runtime.metrics import LATENCY_BUCKETS, Count, MetricFamily, RequestSample, ServerMetrics
 
 E = TypeVar("E", bound=PairwayError)
 
@@ -42,9 +43,7 @@ class ProxyMetrics(ServerMetrics):
         self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
         reasons = "none: no key, key, scope, requests, characters, unavailable: Redis is away"
         refusals = f"Requests refused by key or quota, by reason ({reasons})."
-        why = tuple((reason,) for reason in REFUSAL_REASONS)
-        self.refusals = self.counter("pairway_proxy_access_refusals_total", refusals, ["reason"], why)
-        self.refusals.start()
+        self.refusals = self._counter_of("pairway_proxy_access_refusals_total", refusals, "reason", REFUSAL_REASONS)
         self.replicas = self.gauge("pairway_proxy_replicas", "Replicas by state.", ["state"])
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
@@ -65,6 +64,8 @@ class ProxyMetrics(ServerMetrics):
         self.detected = self.counter(
             "pairway_proxy_detected_total", "Texts sent with source language auto, by detected language.", ["lang"]
         )
+        waits = "Requests of compatible APIs that waited for a transient fault to pass, by outcome (ok, failed)."
+        self.waits = self._counter_of("pairway_proxy_waits_total", waits, "outcome", ("ok", "failed"))
         coalesced = "Requests answered by the computation of another request; their texts are counted once."
         self.coalesced = self.counter("pairway_proxy_coalesced_total", coalesced, ["pair"])
         self.cache_hits = self.counter("pairway_proxy_cache_hits_total", "Texts answered from the cache.", ["pair"])
@@ -74,6 +75,12 @@ class ProxyMetrics(ServerMetrics):
         self.cache_entries = self.gauge("pairway_proxy_cache_entries", "Translations in the memory cache.")
         evictions = "Translations evicted from the memory cache to make space for others."
         self.cache_evictions = self.counter("pairway_proxy_cache_evictions_total", evictions).labels()
+
+    def _counter_of(self, name: str, documentation: str, label: str, values: Sequence[str]) -> MetricFamily[Count]:
+        """Register a counter whose series for these values begin at 0."""
+        counter = self.counter(name, documentation, [label], [(value,) for value in values])
+        counter.start()
+        return counter
 
     @override
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:

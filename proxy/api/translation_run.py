@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from fastapi import Request
 
@@ -24,12 +26,16 @@ from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import NO_ROUTE
 
+T = TypeVar("T")
+
 
 class TranslationRun:
     """Context manager: its block authenticates the caller, reads the body and translates.
 
-    The metrics count the block as one request. The body's bytes stay reserved until it ends. An API whose clients time
-    out and repeat their requests sets ``linger_seconds``: so long a translation goes on without its client.
+    The metrics count the block as one request. The body's bytes stay reserved until it ends. A compatible API may set,
+    once the body is read: ``linger_seconds``, how long a translation goes on without its client, for clients that time
+    out and repeat their request; ``queue_seconds``, how long after its beginning a request that met a transient fault is
+    tried again, for clients that cannot bear a refusal.
     """
 
     __slots__ = (
@@ -40,6 +46,7 @@ class TranslationRun:
         "_timer",
         "deadline",
         "linger_seconds",
+        "queue_seconds",
         "request",
     )
 
@@ -50,6 +57,7 @@ class TranslationRun:
         self._authentication: Authentication | None = None
         self._reservation: BodyReservation | None = None
         self.linger_seconds = 0.0
+        self.queue_seconds = 0.0
 
     def __enter__(self) -> Self:
         self._sample = self._timer.__enter__()
@@ -81,7 +89,11 @@ class TranslationRun:
         Raises:
             PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
         """
-        self._authentication = await auth.authenticate(self.request, self.deadline, authorization, in_url=in_url)
+        if self.queue_seconds:
+            work = partial(auth.authenticate, self.request, self.deadline, authorization, in_url=in_url)
+            self._authentication = await self._retry(work)
+        else:
+            self._authentication = await auth.authenticate(self.request, self.deadline, authorization, in_url=in_url)
 
     async def read_json_body(self) -> bytes:
         """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""
@@ -109,14 +121,24 @@ class TranslationRun:
     def _body_limit(self) -> int:
         return self._parts.settings.max_body_bytes
 
-    async def translate(
+    def _retry(self, attempt: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+        """Return the attempts' first result; who disconnects waits no longer."""
+        deadline = self.deadline
+        return self._parts.translation.fault_retry.run(
+            attempt,
+            until=min(deadline.expires_at, deadline.expires_at - deadline.seconds + self.queue_seconds),
+            size=0 if self._reservation is None else self._reservation.size,
+            sleep=lambda seconds: while_connected(self.request, asyncio.sleep(seconds)),
+        )
+
+    def translate(
         self,
         translate_request: TranslateRequest,
         targets: Sequence[str] = (),
         *,
         sink: DeltaSink | None = None,
         body: bytes | None = None,
-    ) -> bytes:
+    ) -> Awaitable[bytes]:
         """Charge the caller's key, translate, and return the native JSON answer.
 
         With ``targets``, not in a stream, it is translated into each. ``sink`` gets the deltas of a stream. ``body``
@@ -125,6 +147,17 @@ class TranslationRun:
         Raises:
             PairwayError: no translation; what was charged is refunded.
         """
+        if self.queue_seconds and sink is None:
+            return self._retry(partial(self._translate, translate_request, targets, None, body))
+        return self._translate(translate_request, targets, sink, body)
+
+    async def _translate(
+        self,
+        translate_request: TranslateRequest,
+        targets: Sequence[str],
+        sink: DeltaSink | None,
+        body: bytes | None,
+    ) -> bytes:
         request, parts, sample = self.request, self._parts, self._sample
         authentication = self._authentication
         if authentication is None:

@@ -7,4 +7,5 @@
 - ``target_list``: translates into several languages.
 - ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
+- ``transient_faults``: waits for the end of transient faults, for APIs that want it.
 """
