@@ -173,7 +173,7 @@ class RequestCoalescer:
         try:
             return computation.result.result()
         except PairwayError as error:
-            raise _copy_error(error) from error
+            raise error.with_detail(error.detail) from error  # each caller may change its error
 
     def _linger(self, computation: SharedComputation) -> None:
         """Let it go on, first for all equal requests, then for repeaters."""
@@ -241,12 +241,3 @@ class RequestCoalescer:
     def _remove_key(self, key: bytes, computation: SharedComputation) -> None:
         if self._newest.get(key) is computation:
             del self._newest[key]
-
-
-def _copy_error(error: PairwayError) -> PairwayError:
-    """Return a copy, because each caller may change its error."""
-    kind = type(error)
-    copy = kind.__new__(kind, *error.args)
-    copy.__dict__.update(error.__dict__)
-    copy.facts = dict(error.facts)
-    return copy

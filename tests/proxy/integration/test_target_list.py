@@ -253,6 +253,20 @@ async def test_targets_in_flight_are_shared(running: RunningProxy, fake: FakeRep
     assert len(fake.requests) == 2
 
 
+async def test_joined_problem_names_only_the_joiners_target(running: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate.released = asyncio.Event()
+    fake.translate.problem = (422, "invalid-request")
+    first = asyncio.create_task(ask(running, ENGLISH, ["de"]))
+    await wait_until(lambda: fake.requests, 5, "the replica has it")
+    second = asyncio.create_task(ask(running, ENGLISH, "de"))
+    await wait_until(lambda: running.context.process.metrics.in_flight == 2, 5, "both are in progress")
+    await running.sweeps(1)
+    fake.translate.released.set()
+    problems = [response.json() for response in await asyncio.gather(first, second)]
+    assert problems[0]["detail"] == f"Target de: {problems[1]['detail']}"
+    assert len(fake.requests) == 1
+
+
 async def test_every_target_is_charged_once(redis: RedisServer) -> None:
     fake = FakeReplica("en>de", "en>fr")
     async with replicas(fake), guarded(fake, redis.url) as running:
