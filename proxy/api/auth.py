@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
@@ -30,13 +31,11 @@ _OPERATOR_SCHEME: Final = Depends(
 )
 
 
-async def authenticate(
-    request: Request, deadline: Deadline, authorization: str | None, *, in_url: bool = False
-) -> Authentication:
+async def authenticate(request: Request, deadline: Deadline, authorization: str | None) -> Authentication:
     """Identify a caller of translations before the deadline, and count the request.
 
-    ``authorization`` is the header, or the same made of a key from another place. ``in_url``: that place is the URL;
-    only compatible APIs read it, where they have no other, and keys of scope ``operate`` are refused there.
+    ``authorization`` is the header, or the same made of a key from another place. Only compatible APIs
+    read keys in URLs, where they have no other place.
 
     Raises:
         PairwayError: the key is refused or over its limit, or the deadline has passed.
@@ -47,13 +46,20 @@ async def authenticate(
         return Authentication(at_address(client[0] if client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
-            authentication = await authenticator.authenticate(authorization, in_url=in_url)
+            authentication = await authenticator.authenticate(authorization, in_url=is_in_url(request, authorization))
     except TimeoutError:
         raise deadline.exceeded_error() from None
     if authentication.key is not None:
         add_log_fields(request, key=authentication.key.id)
         add_response_headers(request, authentication.headers)
     return authentication
+
+
+def is_in_url(request: Request, authorization: str | None) -> bool:
+    """Return whether the query contains the key, wherever it was read."""
+    query: bytes = request.scope["query_string"]
+    key = parse_bearer(authorization) if query else None
+    return key is not None and key.encode() in unquote_to_bytes(query)
 
 
 def glossary_owner(authentication: Authentication, authorization: str | None) -> GlossaryOwner:

@@ -81,19 +81,17 @@ class TranslationRun:
         """Whether the caller is known."""
         return self._authentication is not None
 
-    async def authenticate(self, authorization: str | None, *, in_url: bool = False) -> None:
+    async def authenticate(self, authorization: str | None) -> None:
         """Identify the caller, and count the request.
-
-        ``in_url``: the key came in the URL.
 
         Raises:
             PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
         """
         if self.queue_seconds:
-            work = partial(auth.authenticate, self.request, self.deadline, authorization, in_url=in_url)
+            work = partial(auth.authenticate, self.request, self.deadline, authorization)
             self._authentication = await self._retry(work)
         else:
-            self._authentication = await auth.authenticate(self.request, self.deadline, authorization, in_url=in_url)
+            self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
 
     async def read_json_body(self) -> bytes:
         """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""

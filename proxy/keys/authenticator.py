@@ -63,20 +63,12 @@ class Authenticator:
         self.on = on
 
     async def authenticate(self, authorization: str | None, *, in_url: bool = False) -> Authentication:
-        """Identify a caller and count the request.
-
-        ``in_url``: the key came in the URL, which web servers and browsers keep; operators' keys are refused there.
+        """Identify a caller and count the request; arguments as :meth:`identify`.
 
         Raises:
             PairwayError: the key is refused or over its limit.
         """
-        key = await self.identify(authorization, Scope.TRANSLATE)
-        if in_url and Scope.OPERATE in key.scopes:
-            detail = (
-                f"This key has the scope {Scope.OPERATE}, and a URL is kept in logs and histories: revoke the key, "
-                f"and show here one that has only the scope {Scope.TRANSLATE}."
-            )
-            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
+        key = await self.identify(authorization, Scope.TRANSLATE, in_url=in_url)
         return Authentication(key.caller, key, await self.meter.count_request(key))
 
     async def require_operator(self, authorization: str | None) -> str:
@@ -94,8 +86,10 @@ class Authenticator:
             raise self._metrics.refused("key", KeyRefusedError("This is not the operator token."))
         return (await self.identify(authorization, Scope.OPERATE)).id
 
-    async def identify(self, authorization: str | None, scope: Scope) -> ApiKey:
+    async def identify(self, authorization: str | None, scope: Scope, *, in_url: bool = False) -> ApiKey:
         """Return the presented key.
+
+        ``in_url``: the URL contains it, which web servers and browsers keep. Operators' keys are refused there.
 
         Raises:
             PairwayError: the key is missing or invalid, lacks the scope, or cannot be looked up now.
@@ -112,6 +106,12 @@ class Authenticator:
             raise self._metrics.refused("key", key_refusal(key.id))
         if scope not in key.scopes:
             detail = f"This key is not permitted here: it lacks the scope {scope}."
+            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
+        if in_url and Scope.OPERATE in key.scopes:
+            detail = (
+                f"This key has the scope {Scope.OPERATE}, and URLs are kept in logs and histories: revoke the key, "
+                f"and use in URLs one that has only the scope {Scope.TRANSLATE}."
+            )
             raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
         return key
 

@@ -45,7 +45,7 @@ async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
     """
     if not run.is_authenticated:
         key = fields.text("api_key")
-        await run.authenticate(f"{BEARER} {key}" if key else None, in_url=fields.in_url)
+        await run.authenticate(f"{BEARER} {key}" if key else None)
     value = _required(fields, "q")
     source, target = str(_required(fields, "source")), str(_required(fields, "target"))
     texts = cast("list[str]", value) if isinstance(value, list) else [value]

@@ -48,8 +48,12 @@ async def test_operators_key_is_refused_in_a_url(redis: RedisServer, path: str) 
         assert "has the scope operate" in refused.json()["error"]
         assert "only the scope translate" in refused.json()["error"]
         assert (await running.client.post(path, json=asked)).status_code == 200, "a body may show it"
+        header = {"Authorization": f"Bearer {shown}"}
+        hidden = await running.client.post(f"/translate?key=%70{shown[1:]}", json=NATIVE, headers=header)
+        assert hidden.status_code == 403, "the URL shows it, though it was read elsewhere"
+        assert (await running.client.post("/translate?key=another", json=NATIVE, headers=header)).status_code == 200
         usage = await running.client.get("/usage", headers={"Authorization": f"Bearer {shown}"})
-        assert usage.json()["requests_per_minute"]["used"] <= 1, "a refused request is not counted"
+        assert usage.json()["requests_per_minute"]["used"] <= 2, "a refused request is not counted"
         assert key.id not in refused.text
 
 
