@@ -7,5 +7,8 @@
 - ``served_languages``: the fleet's languages, never a part of them.
 - ``translations``: builds requests, and reads answers.
 - ``libretranslate``: LibreTranslate.
+- ``deeplx``: DeepLX.
+- ``immersive``: Immersive Translate's custom API.
+- ``kiss``: Kiss Translator's custom API.
 - ``root_translate``: which of ``POST /translate`` at the root are LibreTranslate's.
 """

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
+from fastapi.responses import JSONResponse
 
-from shared.http.problems import ErrorRenderer
+from shared.http.problems import ErrorRenderer, retry_headers
+from shared.protocol.errors import PairwayError
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -42,3 +44,8 @@ class CompatApi:
     def prefix(self) -> str:
         """The path under which all its paths are served."""
         return f"/{self.name}"
+
+
+def render_code_and_message(_: Request, error: PairwayError) -> Response:
+    """Render an error as ``{"error": code, "message": …}``, for APIs without a format of their own."""
+    return JSONResponse({"error": error.code, "message": error.detail}, error.http_status, retry_headers(error))

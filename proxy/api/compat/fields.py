@@ -13,7 +13,7 @@ from proxy.api.translation_run import TranslationRun
 from shared.http.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
 from shared.http.problems import JSON
 from shared.http.request_context import request_header
-from shared.protocol.errors import BadRequestError
+from shared.protocol.errors import BadRequestError, InvalidRequestError
 
 # Longer forms are read in a thread: percent-encoded characters take 120 ns a byte.
 INLINE_BYTES: Final = 16_384
@@ -35,6 +35,31 @@ class Fields(NamedTuple):
         """Return a string member; "" for a missing one or another type."""
         value = self.members.get(name)
         return value if isinstance(value, str) else ""
+
+    def strings(self, name: str) -> list[str]:
+        """Return a member that is a list of strings, or one string of a form.
+
+        Raises:
+            InvalidRequestError: it is missing, or anything else.
+        """
+        value = self.members.get(name)
+        if isinstance(value, str) and not self.is_json:
+            return [value]
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[object]", value)):
+            raise InvalidRequestError([(name, "must be a list of strings")])
+        return cast("list[str]", value)
+
+
+def header_key(request: Request, *schemes: str) -> str:
+    """Return the key of the header Authorization; "" without one, or with another scheme.
+
+    The scheme may be missing.
+    """
+    scheme, _, key = (request_header(request, "authorization") or "").strip().partition(" ")
+    is_known = scheme.lower() in {each.lower() for each in schemes}
+    if key:
+        return key.strip() if is_known else ""
+    return "" if is_known else scheme
 
 
 def query_fields(request: Request) -> Fields:

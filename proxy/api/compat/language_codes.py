@@ -7,8 +7,9 @@ from typing import Final
 
 import langcodes
 
-from shared.languages import CACHED_TAGS, InvalidTagError, canonical_tag, language_and_script
+from shared.languages import CACHED_TAGS, MAX_TAG_LENGTH, InvalidTagError, canonical_tag, language_and_script
 from shared.protocol.errors import InvalidRequestError
+from shared.protocol.translate_request import AUTO
 
 # Codes that are no BCP-47 tag of their language, in lower case with hyphens.
 ALIASES: Final = {
@@ -30,12 +31,16 @@ class UnsupportedLanguageError(InvalidRequestError, status=422, code="invalid-re
         super().__init__([(field, f"{self.value!r} is not a language code; examples: en, pt-BR, zh-Hant")])
 
 
-@lru_cache(maxsize=CACHED_TAGS)
 def tag_of(code: str) -> str | None:
     """Return the canonical tag of another API's code, None without one.
 
     Case does not matter, and ``_`` is ``-``.
     """
+    return _tag_of(code) if len(code) <= MAX_TAG_LENGTH else None
+
+
+@lru_cache(maxsize=CACHED_TAGS)
+def _tag_of(code: str) -> str | None:
     normal = code.strip().replace("_", "-").lower()
     try:
         return canonical_tag(ALIASES.get(normal, normal))
@@ -49,6 +54,20 @@ def parse_code(code: str, field: str) -> str:
     if tag is None:
         raise UnsupportedLanguageError(field, code)
     return tag
+
+
+def parse_source(code: str, field: str) -> str:
+    """Return the canonical tag of a source language, AUTO for "" and auto; raise as :func:`parse_code`."""
+    return AUTO if code.strip().lower() in {"", AUTO} else parse_code(code, field)
+
+
+@lru_cache(maxsize=CACHED_TAGS)
+def extension_code(tag: str) -> str:
+    """Return the code with which browser extensions name a language: its first part, but zh-CN or zh-TW."""
+    language, script = language_and_script(tag)
+    if language == "zh":
+        return "zh-TW" if script == "Hant" else "zh-CN"
+    return language
 
 
 @lru_cache(maxsize=CACHED_TAGS)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from fastapi import Request
 from pydantic import ValidationError
 
+from proxy.api.compat.language_codes import extension_code
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.translation.results import read_results
 from shared.http.request_context import add_response_headers
 from shared.protocol.answers import Translation
 from shared.protocol.errors import InvalidRequestError, UnusableOutputError
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.options import SentenceSplitting
+from shared.protocol.translate_request import TextFormat, TranslateRequest
 
 # Codes of the warnings of all results, for APIs that have no place for them.
 WARNINGS_HEADER: Final = "X-Pairway-Warnings"
+# Tags and references of HTML, as extensions write them: <b0></b0>, <a i=1>, &amp;
+_MARKUP: Final = re.compile(r"</?[A-Za-z][^<>]{0,200}>|&(?:amp|lt|gt|quot|nbsp|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_SIGN: Final = re.compile("[&<>]")
+# HTML whose line breaks stay.
+_HTML_LINES: Final = {"format": TextFormat.HTML, "split_sentences": SentenceSplitting.LINES_AND_SENTENCES}
 
 
 def build_request(request: Request, texts: Sequence[str], source: str, target: str, **options: Any) -> TranslateRequest:
@@ -54,3 +62,28 @@ async def translate(run: TranslationRun, translate_request: TranslateRequest) ->
             reason = "; ".join(notice.message for notice in result.warnings)
             raise UnusableOutputError(f"Text {number} has no usable translation: {reason}")
     return results
+
+
+async def translate_page_texts(
+    run: TranslationRun, texts: Sequence[str], source: str, target: str
+) -> list[tuple[str, str | None]]:
+    """Translate texts that browser extensions cut out of a page; return each with its detected language.
+
+    If one has tags or references, all are read as HTML: its tags keep their places better than those of plain text.
+    A text that has bare signs (``a & b``) gets bare signs back.
+
+    Raises:
+        PairwayError: as :func:`build_request` and :func:`translate`.
+    """
+    if not texts:
+        return []
+    is_html = any(map(_MARKUP.search, texts))
+    options: dict[str, Any] = _HTML_LINES if is_html else {}
+    results = await translate(run, build_request(run.request, texts, source, target, **options))
+    answers: list[tuple[str, str | None]] = []
+    for text, result in zip(texts, results, strict=True):
+        translation = result.translation or ""
+        if is_html and _SIGN.search(_MARKUP.sub("", text)):
+            translation = translation.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+        answers.append((translation, extension_code(result.detected.lang) if result.detected else None))
+    return answers

@@ -1,0 +1,35 @@
+"""Immersive Translate's custom API: a list of texts with placeholders."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import Request, Response
+from pydantic_core import to_json
+
+from proxy.api.compat.compat_api import CompatApi, CompatRoute, render_code_and_message
+from proxy.api.compat.fields import json_fields, query_fields
+from proxy.api.compat.language_codes import parse_code, parse_source
+from proxy.api.compat.translations import translate_page_texts
+from proxy.api.translation_run import TranslationRun
+from shared.http.problems import JsonBytesResponse
+from shared.protocol.headers import BEARER
+
+
+async def serve_translate(request: Request) -> Response:
+    """Answer ``POST /imme``; the key is ``?token=``, because the extension sends no header for it."""
+    with TranslationRun(request) as run:
+        key = query_fields(request).text("token")
+        await run.authenticate(f"{BEARER} {key}" if key else None, in_url=True)
+        fields = json_fields(await run.read_json_body())
+        source = fields.text("source_lang")
+        texts = fields.strings("text_list")
+        tags = parse_source(source, "source_lang"), parse_code(fields.text("target_lang"), "target_lang")
+        translations = [
+            {"detected_source_lang": detected or source, "text": text}
+            for text, detected in await translate_page_texts(run, texts, *tags)
+        ]
+        return JsonBytesResponse(to_json({"translations": translations}))
+
+
+API: Final = CompatApi("imme", (CompatRoute(("POST",), "/", serve_translate),), render_code_and_message)

@@ -1,0 +1,42 @@
+"""Kiss Translator's custom API: one text, or a batch of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import Request, Response
+from pydantic_core import to_json
+
+from proxy.api.compat.compat_api import CompatApi, CompatRoute, render_code_and_message
+from proxy.api.compat.fields import header_key, json_fields
+from proxy.api.compat.language_codes import parse_code, parse_source
+from proxy.api.compat.translations import translate_page_texts
+from proxy.api.translation_run import TranslationRun
+from shared.http.problems import JsonBytesResponse
+from shared.protocol.errors import InvalidRequestError
+from shared.protocol.headers import BEARER
+
+# Its code of Norwegian.
+_CODES: Final = {"no": "nb"}
+
+
+async def serve_translate(request: Request) -> Response:
+    """Answer ``POST /kiss``; ``src`` is the detected language, or the one that was sent."""
+    with TranslationRun(request) as run:
+        key = header_key(request, BEARER)
+        await run.authenticate(f"{BEARER} {key}" if key else None)
+        fields = json_fields(await run.read_json_body())
+        is_batch = "texts" in fields.members
+        texts = fields.strings("texts") if is_batch else [fields.text("text")]
+        if not is_batch and not isinstance(fields.members.get("text"), str):
+            raise InvalidRequestError([("text", "is required, or texts with a list of strings")])
+        source = fields.text("from")
+        tags = parse_source(source, "from"), parse_code(fields.text("to"), "to")
+        translations = [
+            {"text": text, "src": _CODES.get(detected, detected) if detected else source}
+            for text, detected in await translate_page_texts(run, texts, *tags)
+        ]
+        return JsonBytesResponse(to_json({"translations": translations} if is_batch else translations[0]))
+
+
+API: Final = CompatApi("kiss", (CompatRoute(("POST",), "/", serve_translate),), render_code_and_message)

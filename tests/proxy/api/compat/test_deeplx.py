@@ -1,0 +1,216 @@
+"""DeepLX: its requests, keys, and errors in its own format."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from starlette.requests import Request
+
+from proxy.api.compat.deeplx import render_error
+from shared.protocol.errors import PairwayError
+from tests.conftest import RedisServer
+from tests.proxy.api.compat.hostile_requests import hostile_requests
+from tests.proxy.integration.inputs import ENGLISH, RUSSIAN
+from tests.proxy.integration.keyed_proxies import guarded, new_key
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.shared.protocol.error_samples import every_error
+from tests.support.fake_replica import FakeReplica, replicas
+
+ASKED = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
+PATHS = ["/deeplx/translate", "/deeplx/v1/translate", "/deeplx/v2/translate"]
+# Statuses of our errors that are others here.
+CHANGED = {
+    "key-refused": 401,
+    "unknown-pair": 400,
+    "unsupported-media": 400,
+    "invalid-request": 400,
+    "language-undetected": 400,
+    "replica-failed": 503,
+    "unusable-output": 503,
+    "deadline-exceeded": 503,
+}
+
+
+@pytest.fixture(scope="module")
+async def fake() -> AsyncGenerator[FakeReplica]:
+    one = FakeReplica("en>de", "de>en", "en>zh-Hant", "en>pt-BR")
+    async with replicas(one):
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake]) as one:
+        yield one
+
+
+@pytest.mark.parametrize("path", PATHS[:2])
+async def test_text_gets_one_translation(running: RunningProxy, path: str) -> None:
+    answer = await running.client.post(path, json=ASKED)
+    members = answer.json()
+    assert answer.status_code == 200
+    assert isinstance(members.pop("id"), int)
+    assert members == {
+        "code": 200,
+        "data": "[en>de by fake] Hello",
+        "alternatives": [],
+        "source_lang": "EN",
+        "target_lang": "DE",
+        "method": "Free",
+    }
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_form_is_read_as_json(running: RunningProxy, path: str) -> None:
+    async with httpx.AsyncClient(base_url=running.url, trust_env=False) as client:
+        form = await client.post(path, data={**ASKED, "target_lang": "de"})
+    as_json = await running.client.post(path, json=ASKED)
+    assert {**form.json(), "id": 0} == {**as_json.json(), "id": 0}
+
+
+@pytest.mark.parametrize("text", [["Hello", "", "you"], "Hello\n\nyou"])
+async def test_v2_joins_texts_by_lines(running: RunningProxy, text: object) -> None:
+    answer = await running.client.post("/deeplx/v2/translate", json={**ASKED, "text": text, "source_lang": "auto"})
+    item = {"detected_source_language": "EN", "text": "[en>de by fake] Hello\n\nyou"}
+    assert (answer.status_code, answer.json()) == (200, {"translations": [item]})
+
+
+@pytest.mark.parametrize("source", ["auto", "AUTO", "", None, ...])
+async def test_source_may_be_detected(running: RunningProxy, source: object) -> None:
+    asked: dict[str, object] = {"text": ENGLISH, "target_lang": "de"} | (
+        {} if source is ... else {"source_lang": source}
+    )
+    members = (await running.client.post("/deeplx/translate", json=asked)).json()
+    assert (members["source_lang"], members["target_lang"]) == ("EN", "DE")
+    assert members["data"].startswith("[en>de")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pair", "shown"),
+    [
+        ("en-GB", "ZH-HANT", "en-GB>zh-Hant", "EN"),
+        ("EN", "zh-TW", "en>zh-TW", "EN"),
+        ("EN", "pt_br", "en>pt-BR", "EN"),
+        ("EN", "PT", "en>pt", "EN"),
+    ],
+)
+async def test_codes_are_read_in_any_spelling(
+    running: RunningProxy, source: str, target: str, pair: str, shown: str
+) -> None:
+    answer = await running.client.post(
+        "/deeplx/translate", json={**ASKED, "source_lang": source, "target_lang": target}
+    )
+    assert answer.json()["data"] == f"[{pair} by fake] Hello"
+    assert answer.json()["source_lang"] == shown
+
+
+async def test_text_without_words_has_no_language(running: RunningProxy) -> None:
+    asked = {**ASKED, "text": "123", "source_lang": "auto"}
+    members = (await running.client.post("/deeplx/translate", json=asked)).json()
+    assert (members["data"], members["source_lang"]) == ("123", "")
+
+
+@pytest.mark.parametrize("handling", ["", "html", "xml"])
+async def test_tag_handling_is_the_format(running: RunningProxy, fake: FakeReplica, handling: str) -> None:
+    text = f"<p>{handling}</p>"
+    answer = await running.client.post("/deeplx/translate", json={**ASKED, "text": text, "tag_handling": handling})
+    assert answer.status_code == 200
+    (asked,) = [each.body for each in fake.requests if each.body["text"] == [text]]
+    assert asked.get("format", "text") == (handling or "text")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "message"),
+    [
+        ({"tag_handling": "markdown"}, 400, "Allowed values are 'html' and 'xml'"),
+        ({"tag_handling": ["html"]}, 400, "Allowed values are 'html' and 'xml'"),
+        ({"text": ""}, 404, "No text to translate"),
+        ({"text": None}, 404, "No text to translate"),
+        ({"text": []}, 404, "No text to translate"),
+        ({"text": 1}, 400, "text: must be"),
+        ({"text": [1]}, 400, "text: must be"),
+        ({"target_lang": ""}, 400, "target_lang"),
+        ({"target_lang": "klingon!"}, 400, "'klingon!' is not a language code"),
+        ({"source_lang": "klingon!"}, 400, "'klingon!' is not a language code"),
+        ({"target_lang": "JA"}, 400, "No model serves en-ja"),
+        ({"text": RUSSIAN, "source_lang": "auto"}, 400, "could not be detected"),
+    ],
+)
+async def test_wrong_fields_have_its_errors(
+    running: RunningProxy, change: dict[str, Any], status: int, message: str
+) -> None:
+    for path in PATHS:
+        answer = await running.client.post(path, json={**ASKED, **change})
+        members = answer.json()
+        assert (answer.status_code, members["code"]) == (status, status)
+        assert message in members["message"]
+        assert members.keys() == {"code", "message"}
+
+
+async def test_list_belongs_to_v2(running: RunningProxy) -> None:
+    answer = await running.client.post("/deeplx/translate", json={**ASKED, "text": ["a", "b"]})
+    assert (answer.status_code, "/v2/translate" in answer.json()["message"]) == (400, True)
+
+
+@pytest.mark.parametrize("method", ["LMT_handle_jobs", "LMT_handle_texts"])
+@pytest.mark.parametrize("path", PATHS)
+async def test_web_page_gets_a_hint(running: RunningProxy, path: str, method: str) -> None:
+    asked = {"jsonrpc": "2.0", "method": method, "id": 1, "params": {"texts": [{"text": "Hello"}]}}
+    answer = await running.client.post(path, json=asked)
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert "DeepL(Custom)" in answer.json()["message"]
+
+
+async def test_text_in_the_url_is_not_read(running: RunningProxy) -> None:
+    answer = await running.client.post("/deeplx/translate?text=Hello&target_lang=DE&source_lang=EN")
+    assert (answer.status_code, answer.json()["code"]) == (404, 404)
+
+
+async def test_key_may_be_in_a_header_or_the_url(fake: FakeReplica, redis: RedisServer) -> None:
+    async with guarded(fake, redis.url) as running:
+        shown, _ = await new_key(running)
+        other, _ = await new_key(running, scopes=["translate", "operate"])
+        for path in PATHS:
+            for headers in (
+                {"Authorization": f"{scheme}{shown}"} for scheme in ("Bearer ", "bearer ", "DeepL-Auth-Key ", "")
+            ):
+                assert (await running.client.post(path, json=ASKED, headers=headers)).status_code == 200
+            for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Basic x"}):
+                answer = await running.client.post(f"{path}?token={shown}", json=ASKED, headers=headers)
+                assert answer.status_code == 200
+                for query in ("", "?token=", "?token=nonsense", f"?token={shown}&token={shown}", f"?token={other}"):
+                    answer = await running.client.post(path + query, json=ASKED, headers=headers)
+                    assert answer.status_code == 401
+                    assert answer.json()["code"] == 401
+                    assert answer.json()["message"].startswith("Invalid access token")
+
+
+@pytest.mark.parametrize("error", every_error(), ids=lambda error: error.code)
+def test_every_error_has_its_format(error: PairwayError) -> None:
+    status = CHANGED.get(error.code, error.http_status)
+    answer = render_error(Request({"type": "http"}), error)
+    members = httpx.Response(200, content=answer.body).json()
+    assert (answer.status_code, members["code"]) == (status, status)
+    assert error.detail in members["message"]
+    assert members.keys() == {"code", "message"}
+    assert ("retry-after" in answer.headers) == (error.retry_after is not None)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sent=hostile_requests("text", "source_lang", "target_lang", "tag_handling", "jsonrpc"))
+async def test_any_request_has_an_answer_of_its_shape(running: RunningProxy, sent: tuple[str, bytes]) -> None:
+    kind, body = sent
+    for path in PATHS:
+        answer = await running.client.post(path, content=body, headers={"Content-Type": kind})
+        members = answer.json()
+        assert answer.headers["content-type"] == "application/json"
+        if answer.status_code == 200:
+            assert members.keys() == {"translations"} if "v2" in path else isinstance(members["data"], str)
+        else:
+            assert answer.status_code in {400, 404}, members
+            assert members.keys() == {"code", "message"}
+            assert members["code"] == answer.status_code
