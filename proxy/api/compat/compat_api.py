@@ -47,5 +47,8 @@ class CompatApi:
 
 
 def render_code_and_message(_: Request, error: PairwayError) -> Response:
-    """Render an error as ``{"error": code, "message": …}``, for APIs without a format of their own."""
+    """Render an error as ``{"error": code, "message": …}``, with our status.
+
+    For APIs without a format of their own.
+    """
     return JSONResponse({"error": error.code, "message": error.detail}, error.http_status, retry_headers(error))

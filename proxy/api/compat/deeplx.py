@@ -21,6 +21,8 @@ from shared.protocol.errors import BadRequestError, InvalidRequestError, NotFoun
 from shared.protocol.headers import BEARER
 from shared.protocol.translate_request import TextFormat
 
+# Zotero waits for 15 s on iOS, pdf2zh without end.
+QUEUE_SECONDS: Final = 10.0
 # Schemes of the header Authorization.
 _SCHEMES: Final = (BEARER, "DeepL-Auth-Key")
 _FORMATS: Final = {"": TextFormat.TEXT, "html": TextFormat.HTML, "xml": TextFormat.XML}
@@ -86,7 +88,7 @@ async def serve_v2_translate(request: Request) -> Response:
 
 async def _read(run: TranslationRun) -> Fields:
     """Identify the caller, and read the body's fields."""
-    request = run.request
+    request, run.queue_seconds = run.request, QUEUE_SECONDS
     key = header_key(request, *_SCHEMES)
     in_url = not key
     key = key or query_fields(request).text("token")
@@ -113,7 +115,7 @@ async def _translate(run: TranslationRun, fields: Fields, text: str) -> Translat
 
 
 def _source_code(result: Translation) -> str:
-    """Return the source language as DeepL writes it; "" for a text without words."""
+    """Return the source language in DeepL's spelling; "" without words."""
     language = (result.source_lang or "").partition("-")[0]
     return _SOURCE_CODES.get(language, language.upper())
 

@@ -37,7 +37,9 @@ class Fields(NamedTuple):
         return value if isinstance(value, str) else ""
 
     def strings(self, name: str) -> list[str]:
-        """Return a member that is a list of strings, or one string of a form.
+        """Return a member that is a list of strings.
+
+        A form's single string is such a list.
 
         Raises:
             InvalidRequestError: it is missing, or anything else.
@@ -51,9 +53,9 @@ class Fields(NamedTuple):
 
 
 def header_key(request: Request, *schemes: str) -> str:
-    """Return the key of the header Authorization; "" without one, or with another scheme.
+    """Return the key of the header Authorization; "" without one.
 
-    The scheme may be missing.
+    A key without a scheme is one too; that of another scheme is none.
     """
     scheme, _, key = (request_header(request, "authorization") or "").strip().partition(" ")
     is_known = scheme.lower() in {each.lower() for each in schemes}

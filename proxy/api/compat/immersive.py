@@ -16,9 +16,14 @@ from shared.http.problems import JsonBytesResponse
 from shared.protocol.headers import BEARER
 
 
+# The extension waits for 120 to 300 s; a user looks at the page.
+QUEUE_SECONDS: Final = 25.0
+
+
 async def serve_translate(request: Request) -> Response:
-    """Answer ``POST /imme``; the key is ``?token=``, because the extension sends no header for it."""
+    """Answer ``POST /imme``; the key is ``?token=``: the extension sends no header."""
     with TranslationRun(request) as run:
+        run.queue_seconds = QUEUE_SECONDS
         key = query_fields(request).text("token")
         await run.authenticate(f"{BEARER} {key}" if key else None, in_url=True)
         fields = json_fields(await run.read_json_body())

@@ -57,13 +57,20 @@ def parse_code(code: str, field: str) -> str:
 
 
 def parse_source(code: str, field: str) -> str:
-    """Return the canonical tag of a source language, AUTO for "" and auto; raise as :func:`parse_code`."""
+    """Return the tag of a source language, AUTO for "" and auto.
+
+    Raises:
+        UnsupportedLanguageError: as :func:`parse_code`.
+    """
     return AUTO if code.strip().lower() in {"", AUTO} else parse_code(code, field)
 
 
 @lru_cache(maxsize=CACHED_TAGS)
 def extension_code(tag: str) -> str:
-    """Return the code with which browser extensions name a language: its first part, but zh-CN or zh-TW."""
+    """Return the code that browser extensions have for a tag.
+
+    It is the language without script and region, but zh-CN or zh-TW.
+    """
     language, script = language_and_script(tag)
     if language == "zh":
         return "zh-TW" if script == "Hant" else "zh-CN"

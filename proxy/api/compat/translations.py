@@ -67,10 +67,10 @@ async def translate(run: TranslationRun, translate_request: TranslateRequest) ->
 async def translate_page_texts(
     run: TranslationRun, texts: Sequence[str], source: str, target: str
 ) -> list[tuple[str, str | None]]:
-    """Translate texts that browser extensions cut out of a page; return each with its detected language.
+    """Translate texts of a web page; return each with its detected language.
 
     If one has tags or references, all are read as HTML: its tags keep their places better than those of plain text.
-    A text that has bare signs (``a & b``) gets bare signs back.
+    Extensions mark other elements by tags. A text that has bare signs (``a & b``) gets bare signs back.
 
     Raises:
         PairwayError: as :func:`build_request` and :func:`translate`.

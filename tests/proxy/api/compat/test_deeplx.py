@@ -120,7 +120,7 @@ async def test_tag_handling_is_the_format(running: RunningProxy, fake: FakeRepli
     text = f"<p>You {handling}</p>"
     answer = await running.client.post("/deeplx/translate", json={**ASKED, "text": text, "tag_handling": handling})
     assert answer.status_code == 200
-    (asked,) = [each.body for each in fake.requests if each.body["text"] == [text]]
+    (asked,) = [each.body for each in fake.requests if each.body["text"] == text]
     assert asked.get("format", "text") == (handling or "text")
 
 

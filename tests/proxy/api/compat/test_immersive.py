@@ -85,7 +85,7 @@ async def test_codes_are_read_in_any_spelling(running: RunningProxy, code: str, 
 )
 async def test_texts_with_tags_are_html(running: RunningProxy, fake: FakeReplica, texts: list[str], form: str) -> None:
     await running.client.post("/imme", json={**ASKED, "text_list": texts})
-    (asked,) = [each.body for each in fake.requests if each.body["text"] == texts]
+    (asked,) = [each.body for each in fake.requests if each.body["text"] in (texts, texts[0])]
     assert asked.get("format", "text") == form
     assert asked.get("split_sentences") == (None if form == "text" else "lines_and_sentences")
 
