@@ -88,12 +88,13 @@ async def serve_v2_translate(request: Request) -> Response:
 
 async def _read(run: TranslationRun) -> Fields:
     """Identify the caller, and read the body's fields."""
-    request, run.queue_seconds = run.request, QUEUE_SECONDS
+    request = run.request
     key = header_key(request, *_SCHEMES)
     in_url = not key
     key = key or query_fields(request).text("token")
     await run.authenticate(f"{BEARER} {key}" if key else None, in_url=in_url)
     fields = await read_fields(run)
+    run.queue_seconds = QUEUE_SECONDS
     if fields.in_url:
         raise NoTextError  # no client has its text in the URL
     if "jsonrpc" in fields.members:

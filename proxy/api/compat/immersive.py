@@ -15,7 +15,6 @@ from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse
 from shared.protocol.headers import BEARER
 
-
 # The extension waits for 120 to 300 s; a user looks at the page.
 QUEUE_SECONDS: Final = 25.0
 
@@ -23,10 +22,10 @@ QUEUE_SECONDS: Final = 25.0
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /imme``; the key is ``?token=``: the extension sends no header."""
     with TranslationRun(request) as run:
-        run.queue_seconds = QUEUE_SECONDS
         key = query_fields(request).text("token")
         await run.authenticate(f"{BEARER} {key}" if key else None, in_url=True)
         fields = json_fields(await run.read_json_body())
+        run.queue_seconds = QUEUE_SECONDS
         source = fields.text("source_lang")
         texts = fields.strings("text_list")
         tags = parse_source(source, "source_lang"), parse_code(fields.text("target_lang"), "target_lang")

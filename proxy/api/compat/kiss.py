@@ -25,10 +25,10 @@ _CODES: Final = {"no": "nb"}
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /kiss``; ``src`` is the detected or the sent language."""
     with TranslationRun(request) as run:
-        run.queue_seconds = QUEUE_SECONDS
         key = header_key(request, BEARER)
         await run.authenticate(f"{BEARER} {key}" if key else None)
         fields = json_fields(await run.read_json_body())
+        run.queue_seconds = QUEUE_SECONDS
         is_batch = "texts" in fields.members
         texts = fields.strings("texts") if is_batch else [fields.text("text")]
         if not is_batch and not isinstance(fields.members.get("text"), str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -20,6 +21,7 @@ from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 ASKED = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
 PATHS = ["/deeplx/translate", "/deeplx/v1/translate", "/deeplx/v2/translate"]
@@ -169,6 +171,16 @@ async def test_web_page_gets_a_hint(running: RunningProxy, path: str, method: st
 async def test_text_in_the_url_is_not_read(running: RunningProxy) -> None:
     answer = await running.client.post("/deeplx/translate?text=Hello&target_lang=DE&source_lang=EN")
     assert (answer.status_code, answer.json()["code"]) == (404, 404)
+
+
+async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
+    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
+    try:
+        waiting = asyncio.create_task(running.client.post("/deeplx/translate", json=ASKED))
+        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
+    finally:
+        fake.translate.problem = None
+    assert (await waiting).status_code == 200
 
 
 async def test_key_may_be_in_a_header_or_the_url(fake: FakeReplica, redis: RedisServer) -> None:

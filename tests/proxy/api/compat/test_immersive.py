@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -21,6 +22,7 @@ from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 ASKED = {"source_lang": "en", "target_lang": "de", "text_list": ["Hello", "", "you"]}
 CHINESE = "今天天气很好,我们要去公园散步,然后一起吃午饭。"
@@ -130,6 +132,16 @@ async def test_failure_is_never_the_source_text(fake: FakeReplica, running: Runn
     finally:
         fake.translate.problem = None
     assert (answer.status_code, answer.json()["error"]) == (502, "unusable-output")
+
+
+async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
+    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
+    try:
+        waiting = asyncio.create_task(running.client.post("/imme", json=ASKED))
+        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
+    finally:
+        fake.translate.problem = None
+    assert (await waiting).status_code == 200
 
 
 async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.proxy.integration.inputs import ENGLISH
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 ONE = {"text": "Hello", "from": "en", "to": "de"}
 BATCH = {"texts": ["Hello", "", "<a1>you</a1> &amp; me"], "from": "en", "to": "de"}
@@ -86,6 +88,16 @@ def test_errors_are_those_of_immersive() -> None:
 async def test_other_than_json_is_refused(running: RunningProxy, kind: str) -> None:
     answer = await running.client.post("/kiss", content=b"text=Hello", headers={"Content-Type": kind})
     assert (answer.status_code, answer.json()["error"]) == (415, "unsupported-media")
+
+
+async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
+    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
+    try:
+        waiting = asyncio.create_task(running.client.post("/kiss", json=ONE))
+        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
+    finally:
+        fake.translate.problem = None
+    assert (await waiting).status_code == 200
 
 
 async def test_key_is_a_bearer_and_may_be_empty(fake: FakeReplica, redis: RedisServer) -> None:
