@@ -36,6 +36,9 @@ async def test_operator_port_serves_operator_routes_alone() -> None:
         assert set(await _paths(one.client)) == {
             "/translate",
             "/detect",
+            "/glossaries",
+            "/glossaries/{glossary_id}",
+            "/glossaries/{glossary_id}/dictionaries/{source_lang}/{target_lang}",
             "/usage",
             "/health",
             "/languages",

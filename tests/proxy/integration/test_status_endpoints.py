@@ -236,7 +236,10 @@ async def test_openapi_describes_every_route() -> None:
         docs = await running.client.get("/docs")
     changes = {f"/fleet/{each}" for each in ("replicas", "replicas/drain", "replicas/resume", "expected")}
     watched = {"/health", "/languages", "/livez", "/readyz", "/startupz", "/metrics", "/fleet"}
-    assert set(described["paths"]) == {"/translate", "/usage", "/keys", "/keys/{key_id}"} | watched | changes
+    glossary = "/glossaries/{glossary_id}"
+    dictionary = f"{glossary}/dictionaries/{{source_lang}}/{{target_lang}}"
+    used = {"/translate", "/detect", "/usage", "/glossaries", glossary, dictionary, "/keys", "/keys/{key_id}"}
+    assert set(described["paths"]) == used | watched | changes
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
     options = {"format", "do_not_translate", "terms", "pivot", "alternatives", "split_sentences", "context", "xml"}
