@@ -89,10 +89,8 @@ async def serve_v2_translate(request: Request) -> Response:
 async def _read(run: TranslationRun) -> Fields:
     """Identify the caller, and read the body's fields."""
     request = run.request
-    key = header_key(request, *_SCHEMES)
-    in_url = not key
-    key = key or query_fields(request).text("token")
-    await run.authenticate(f"{BEARER} {key}" if key else None, in_url=in_url)
+    key = header_key(request, *_SCHEMES) or query_fields(request).text("token")
+    await run.authenticate(f"{BEARER} {key}" if key else None)
     fields = await read_fields(run)
     run.queue_seconds = QUEUE_SECONDS
     if fields.in_url:

@@ -23,7 +23,7 @@ async def serve_translate(request: Request) -> Response:
     """Answer ``POST /imme``; the key is ``?token=``: the extension sends no header."""
     with TranslationRun(request) as run:
         key = query_fields(request).text("token")
-        await run.authenticate(f"{BEARER} {key}" if key else None, in_url=True)
+        await run.authenticate(f"{BEARER} {key}" if key else None)
         fields = json_fields(await run.read_json_body())
         run.queue_seconds = QUEUE_SECONDS
         source = fields.text("source_lang")
