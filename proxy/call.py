@@ -56,8 +56,8 @@ class TranslationCall:
             linger_seconds=self.linger_seconds,
         )
 
-    def for_target(self, target: str) -> TranslationCall:
+    def for_target(self, request: TranslateRequest) -> TranslationCall:
         """Return the call for one target, with its own sample."""
-        part = self.for_part(self.request.model_copy(update={"target_lang": target}), None)
+        part = self.for_part(request, None)
         part.sample = RequestSample()
         return part

@@ -39,6 +39,13 @@ class ClientTranslateRequest(TranslateRequest):
         ),
         WithJsonSchema({"anyOf": [_TAG, {"type": "array", "items": _TAG, "minItems": 1, "maxItems": MAX_TARGETS}]}),
     ]
+    glossary: Annotated[
+        StrictStr | None,
+        Field(
+            description="Id of a glossary of yours; its entries in the texts become terms. Needs `source_lang`.",
+            examples=["7b0c6a52-58a5-4c5f-9b8e-0d8f3a6f1c2d"],
+        ),
+    ] = None
 
 
 class TargetTranslations(BaseModel):
@@ -48,24 +55,33 @@ class TargetTranslations(BaseModel):
 
 
 class ClientRequest(NamedTuple):
-    """Request for one target; if ``targets`` has any, for each."""
+    """Request for one target; if ``targets`` has any, for each.
+
+    ``glossary`` is the id of a glossary, not yet checked.
+    """
 
     request: TranslateRequest
     targets: tuple[str, ...] = ()
+    glossary: str | None = None
 
 
 def parse_client_request(body: bytes, limits: Limits) -> ClientRequest:
-    """Parse and check a request whose ``target_lang`` may be a list.
+    """Parse and check a request with a glossary or a list of targets.
 
     Raises:
         PairwayError: as ``parse_translate_request``.
     """
     members, is_plainly_unique = read_members(body, limits)
+    glossary = members.pop("glossary", None)
+    if glossary is not None and not isinstance(glossary, str):
+        raise InvalidRequestError([("glossary", "must be a string, the id of a glossary")])
     target = members.get("target_lang")
     if isinstance(target, list):
         parsed = _with_targets(members, cast("list[object]", target))
     else:
         parsed = ClientRequest(validate_members(members))
+    if glossary is not None:
+        parsed = parsed._replace(glossary=glossary)
     if not is_plainly_unique:  # last: only valid requests are parsed again
         refuse_repeated_names(body)
     return parsed

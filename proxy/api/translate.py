@@ -71,8 +71,11 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         fields = root_translate.libretranslate_fields(request, body)
         if fields is not None:
             return await libretranslate.answer_translate(run, fields)
-        translate_request, targets = parse_client_request(body, parts.settings.limits)
+        translate_request, targets, glossary = parse_client_request(body, parts.settings.limits)
         if sink is not None:
             translate_request.refuse_stream()
             refuse_stream_of(targets)
-        return await run.translate(translate_request, targets, sink=sink, body=body)
+        if glossary is not None:
+            return await run.translate_with_glossary(glossary, translate_request, targets, sink=sink)
+        requests = [translate_request.model_copy(update={"target_lang": target}) for target in targets]
+        return await run.translate(translate_request, requests, sink=sink, body=body)

@@ -14,8 +14,11 @@ from fastapi import Request
 from proxy.api import auth
 from proxy.call import TranslationCall
 from proxy.context import context
+from proxy.glossaries.glossary import parse_id
+from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
 from proxy.request_cost import RequestCost
+from proxy.translation.results import targets_with_warning, with_warning
 from proxy.translation.service import CACHE_HEADER
 from shared.http.body import BodyReservation, read_body, read_json_body
 from shared.http.disconnect import while_connected
@@ -40,6 +43,7 @@ class TranslationRun:
 
     __slots__ = (
         "_authentication",
+        "_authorization",
         "_parts",
         "_reservation",
         "_sample",
@@ -55,6 +59,7 @@ class TranslationRun:
         self.request = request
         self._timer = parts.process.metrics.request_timer(time.monotonic)
         self._authentication: Authentication | None = None
+        self._authorization: str | None = None
         self._reservation: BodyReservation | None = None
         self.linger_seconds = 0.0
         self.queue_seconds = 0.0
@@ -87,11 +92,56 @@ class TranslationRun:
         Raises:
             PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
         """
+        self._authorization = authorization
         if self.queue_seconds:
             work = partial(auth.authenticate, self.request, self.deadline, authorization)
             self._authentication = await self._retry(work)
         else:
             self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
+
+    async def add_terms(self, glossary_id: str, translate_request: TranslateRequest) -> RequestWithTerms:
+        """Add the found entries of the caller's glossary.
+
+        If it is ``truncated``, warn in the answer: :func:`proxy.translation.results.with_warning` with ``TRUNCATED``.
+
+        Raises:
+            PairwayError: as ``TermFinder.add_terms``, or the deadline has passed.
+        """
+        owner = auth.glossary_owner(self._known_caller(), self._authorization)
+        add_log_fields(self.request, glossary=parse_id(glossary_id))
+        try:
+            async with asyncio.timeout(self.deadline.remaining()):
+                return await self._parts.glossaries.term_finder.add_terms(owner, glossary_id, translate_request)
+        except TimeoutError:
+            raise self.deadline.exceeded_error() from None
+
+    async def translate_with_glossary(
+        self,
+        glossary_id: str,
+        translate_request: TranslateRequest,
+        targets: Sequence[str] = (),
+        *,
+        sink: DeltaSink | None = None,
+    ) -> bytes:
+        """Translate with the terms of a glossary, as :meth:`translate`; each target uses its own dictionary."""
+        requests: list[TranslateRequest] = []
+        truncated: list[int] = []
+        for number, target in enumerate(targets or [translate_request.target_lang]):
+            for_target = translate_request.model_copy(update={"target_lang": target})
+            found = await self.add_terms(glossary_id, for_target)
+            requests.append(found.request)
+            if found.truncated:
+                truncated.append(number)
+        if targets:
+            answer = await self.translate(translate_request, requests, sink=sink)
+            return targets_with_warning(requests, answer, TRUNCATED, truncated) if truncated else answer
+        answer = await self.translate(requests[0], sink=sink)
+        return with_warning(requests[0], answer, TRUNCATED) if truncated else answer
+
+    def _known_caller(self) -> Authentication:
+        if self._authentication is None:
+            raise RuntimeError("a run translates only after it authenticated its caller")
+        return self._authentication
 
     async def read_json_body(self) -> bytes:
         """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""
@@ -132,15 +182,15 @@ class TranslationRun:
     def translate(
         self,
         translate_request: TranslateRequest,
-        targets: Sequence[str] = (),
+        targets: Sequence[TranslateRequest] = (),
         *,
         sink: DeltaSink | None = None,
         body: bytes | None = None,
     ) -> Awaitable[bytes]:
         """Charge the caller's key, translate, and return the native JSON answer.
 
-        With ``targets``, not in a stream, it is translated into each. ``sink`` gets the deltas of a stream. ``body``
-        has the client's bytes if replicas can read them.
+        With ``targets``, not in a stream, each of these is answered: the request for one of several targets. ``sink``
+        gets the deltas of a stream. ``body`` has the client's bytes if replicas can read them.
 
         Raises:
             PairwayError: no translation; what was charged is refunded.
@@ -152,14 +202,12 @@ class TranslationRun:
     async def _translate(
         self,
         translate_request: TranslateRequest,
-        targets: Sequence[str],
+        targets: Sequence[TranslateRequest],
         sink: DeltaSink | None,
         body: bytes | None,
     ) -> bytes:
         request, parts, sample = self.request, self._parts, self._sample
-        authentication = self._authentication
-        if authentication is None:
-            raise RuntimeError("a run translates only after it authenticated its caller")
+        authentication = self._known_caller()
         pipeline, meter = parts.translation, parts.keys.authenticator.meter
         caller, request_id = authentication.caller, request.scope["state"]["request_id"]
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)
@@ -167,7 +215,7 @@ class TranslationRun:
         source, target = translate_request.source_lang, translate_request.target_lang
         add_log_fields(request, source=source, target=target, texts=cost.texts)
         if targets:
-            add_log_fields(request, target=",".join(targets))
+            add_log_fields(request, target=",".join(each.target_lang for each in targets))
             cost, body = cost.for_targets(len(targets)), None
         deadline = self.deadline.extended(parts.settings.time_limits.seconds(cost.chars))
         charge = None

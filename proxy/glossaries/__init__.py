@@ -10,4 +10,6 @@ Every method raises ``PairwayError``: 404 ``unknown-glossary`` (also for other o
 - ``matcher``: finds a dictionary's entries in texts.
 - ``cache``: glossaries with their matchers, in memory.
 - ``term_finder``: ``TermFinder.add_terms(owner, glossary_id, request)``: the request with the found entries as terms.
+
+An endpoint that translates calls ``TranslationRun.translate_with_glossary`` (proxy/api/translation_run.py), which knows the owner.
 """

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from proxy.routing.visible_text import unescape
 from shared.protocol.translate_request import TextFormat
@@ -47,16 +47,14 @@ class TermMatcher:
                 folded = written.casefold()
                 self._words.find(folded, words)
                 self._signs.find(folded, signs)
-        found = {source for index in words for source in self._words.sources(index)}
-        found.update(source for index in signs for source in self._signs.sources(index))
-        in_order = [source for source in self.entries if source in found] if found else []
-        return sorted(in_order, key=len, reverse=True)
+        found = [*self._words.sources(words), *self._signs.sources(signs)]
+        return sorted(found, key=len, reverse=True)
 
 
 class _TokenIndex:
     """Entries as sorted sequences of tokens."""
 
-    __slots__ = ("_first_tokens", "_keys", "_longest", "_prefixes", "_sources", "_token")
+    __slots__ = ("_first_tokens", "_keys", "_links", "_longest", "_sources", "_token")
 
     def __init__(self, token: re.Pattern[str], entries: Iterable[tuple[str, str]]) -> None:
         self._token = token
@@ -68,11 +66,11 @@ class _TokenIndex:
                 self._sources.setdefault(_joined(tokens), []).append(source)
         self._keys = sorted(self._sources)
         self._longest = max(map(len, self._keys), default=0)
-        self._prefixes = _prefixes(self._keys)
+        self._links = _links(self._keys)
 
-    def sources(self, index: int) -> list[str]:
-        """Return the entries with a key."""
-        return self._sources[self._keys[index]]
+    def sources(self, indices: Iterable[int]) -> list[str]:
+        """Return the entries with these keys; those with one key as the dictionary has them."""
+        return [source for index in sorted(indices) for source in self._sources[self._keys[index]]]
 
     def find(self, folded: str, found: set[int]) -> None:
         """Add the indices of all keys in the text."""
@@ -90,26 +88,48 @@ class _TokenIndex:
     def _find_at(self, rest: str, found: set[int]) -> None:
         # Every key that begins the text is the last one up to it, or a prefix of that.
         index = bisect_right(self._keys, rest) - 1
+        while index >= 0 and index not in found and not rest.startswith(self._keys[index]):
+            jump = self._links.jumps[index]
+            is_too_far = jump < 0 or rest.startswith(self._keys[jump])
+            index = self._links.prefixes[index] if is_too_far else jump
         while index >= 0 and index not in found:
-            if rest.startswith(self._keys[index]):
-                found.add(index)
-            index = self._prefixes[index]
+            found.add(index)
+            index = self._links.prefixes[index]
 
 
 def _joined(tokens: Iterable[str]) -> str:
     return "".join([f"{token}{_END}" for token in tokens])
 
 
-def _prefixes(keys: list[str]) -> list[int]:
-    """Return the index of each key's longest prefix, or -1."""
-    prefixes: list[int] = []
-    open_keys: list[int] = []
+class _Links(NamedTuple):
+    """For each sorted key the index of its longest prefix, and of a shorter one; -1 for none.
+
+    With the jumps, a shorter prefix is found in logarithmic time (Myers, skew-binary random access lists).
+    """
+
+    prefixes: list[int]
+    jumps: list[int]
+
+
+def _links(keys: Sequence[str]) -> _Links:
+    links, depths, open_keys = _Links([], []), list[int](), list[int]()
     for index, key in enumerate(keys):
         while open_keys and not key.startswith(keys[open_keys[-1]]):
             open_keys.pop()
-        prefixes.append(open_keys[-1] if open_keys else -1)
+        prefix = open_keys[-1] if open_keys else -1
+        first, second = _two_jumps(links, prefix)
+        depth_of = [depths[each] if each >= 0 else 0 for each in (prefix, first, second)]
+        is_even = depth_of[0] - depth_of[1] == depth_of[1] - depth_of[2]
+        links.prefixes.append(prefix)
+        links.jumps.append(second if is_even else prefix)
+        depths.append(depth_of[0] + 1)
         open_keys.append(index)
-    return prefixes
+    return links
+
+
+def _two_jumps(links: _Links, index: int) -> tuple[int, int]:
+    first = links.jumps[index] if index >= 0 else -1
+    return first, links.jumps[first] if first >= 0 else -1
 
 
 def _readings(text: str, text_format: TextFormat) -> tuple[str, ...]:

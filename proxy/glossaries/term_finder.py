@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, NamedTuple
 
 from proxy.glossaries.cache import GlossaryCache
-from proxy.glossaries.glossary import pair_names
+from proxy.glossaries.glossary import pair_names, parse_id
 from proxy.glossaries.matcher import TermMatcher
 from proxy.glossaries.owner import GlossaryOwner
 from shared.languages import LanguagePair, stand_ins
@@ -49,7 +49,7 @@ class TermFinder:
         """
         if request.source_lang == AUTO:
             raise InvalidRequestError([("glossary", "needs source_lang: a dictionary is for one source language")])
-        glossary = await self._cache.get(owner, glossary_id)
+        glossary = await self._cache.get(owner, parse_id(glossary_id))
         pair = LanguagePair(request.source_lang, request.target_lang)
         fitting = stand_ins(pair, glossary.matchers)
         if not fitting:

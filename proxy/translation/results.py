@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
 
 from proxy.routing.routes import Route
-from shared.protocol.answers import Translation, Translations
+from shared.protocol.answers import Notice, Translation, Translations
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
 
@@ -42,6 +43,23 @@ def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation
     if len(results) != len(request.text):
         raise ReplicaFailedError(f"A replica answered {len(request.text)} texts with {len(results)} translations.")
     return results
+
+
+def with_warning(request: TranslateRequest, body: bytes, notice: Notice) -> bytes:
+    """Return a request's answer with one more warning in each result."""
+    results = read_results(request, body)
+    return request.answer([each.model_copy(update={"warnings": [*each.warnings, notice]}) for each in results])
+
+
+def targets_with_warning(
+    requests: Sequence[TranslateRequest], body: bytes, notice: Notice, indices: Collection[int]
+) -> bytes:
+    """Return the answer to a list of targets, with one more warning for those at ``indices``."""
+    answers: list[object] = from_json(body)["targets"]
+    parts = [to_json(answer) for answer in answers]
+    for index in indices:
+        parts[index] = with_warning(requests[index], parts[index], notice)
+    return b'{"targets":[%s]}' % b",".join(parts)
 
 
 def _parse(model: type[M], body: bytes) -> M:

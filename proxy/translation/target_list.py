@@ -17,7 +17,7 @@ from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.pivot import CallLeg, calls_of_legs
 from proxy.translation.service import Answer, AnswerSource, TranslationService
 from shared.protocol.errors import PairwayError
-from shared.protocol.translate_request import AUTO
+from shared.protocol.translate_request import AUTO, TranslateRequest
 from shared.runtime.metrics import MIXED, RequestSample
 
 # The others wait: a list of ten targets should not push ten times the work at once.
@@ -61,7 +61,7 @@ class TargetListTranslator:
     _language_grouper: LanguageGrouper
     _admission: AdmissionController
 
-    async def translate(self, call: TranslationCall, targets: Sequence[str]) -> Answer:
+    async def translate(self, call: TranslationCall, targets: Sequence[TranslateRequest]) -> Answer:
         """Return each target's answer, in order, as a single request has it.
 
         Raises:

@@ -355,8 +355,8 @@ def _check_unique(pairs: list[tuple[str, object]]) -> None:
 _FIELDS: Final = frozenset(TranslateRequest.model_fields)
 # They go with all others.
 _FREE_FIELDS: Final = _FIELDS - {"alternatives", "xml", "split_sentences"}
-# As in JSON; the values of ``terms`` and ``xml`` may repeat them.
-_QUOTED: Final = {name: f'"{name}"'.encode() for name in _FIELDS - {"terms", "xml"}}
+# As in JSON, also the proxy's own; the values of ``terms`` and ``xml`` may repeat them.
+_QUOTED: Final = {name: f'"{name}"'.encode() for name in (_FIELDS | {"glossary"}) - {"terms", "xml"}}
 # Escapes of U+0050 to U+007F, which include the letters of fields' names.
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00[567]")
 

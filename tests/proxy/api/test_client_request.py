@@ -72,7 +72,7 @@ def test_targets_are_canonical_and_in_order() -> None:
 
 def test_single_target_is_no_list() -> None:
     sent = body(target_lang="DE")
-    assert parse_client_request(sent, LIMITS) == (parse_translate_request(sent, LIMITS), ())
+    assert parse_client_request(sent, LIMITS) == (parse_translate_request(sent, LIMITS), (), None)
 
 
 @given(ANY_JSON)
@@ -91,3 +91,14 @@ def test_schema_has_one_target_or_a_list() -> None:
     assert [each["type"] for each in target["anyOf"]] == ["string", "array"]
     assert target["anyOf"][1]["maxItems"] == MAX_TARGETS
     assert "type" not in target
+
+
+def test_glossary_is_taken_out_of_the_request() -> None:
+    parsed = parse_client_request(body(glossary="an id"), LIMITS)
+    assert (parsed.glossary, parsed.targets) == ("an id", ("de", "fr"))
+    for absent in (body(), body(glossary=None)):
+        assert parse_client_request(absent, LIMITS).glossary is None
+    error = refusal(body(glossary=["an id"]))
+    assert error.detail == "glossary: must be a string, the id of a glossary."
+    with pytest.raises(InvalidRequestError, match="glossary: is not a field"):
+        parse_translate_request(body(glossary="an id", target_lang="de"), LIMITS)

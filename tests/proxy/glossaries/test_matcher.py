@@ -111,13 +111,22 @@ def test_entry_behind_a_character_reference_is_found(text: str, text_format: Tex
     assert find(["R&D"], text, text_format=text_format) == ["R&D"]
 
 
-def test_longest_entries_come_first_then_as_written() -> None:
+def test_longest_come_first_and_variants_as_written() -> None:
     entries = ["b", "a", "a b", "B", "a b c", "b c", "a b d"]
-    assert find(entries, "a b c", "") == ["a b c", "a b", "b c", "b", "a", "B"]
+    assert find(entries, "a b c", "") == ["a b c", "a b", "b c", "a", "b", "B"]
 
 
 def test_prefixes_of_entries_that_do_not_match_are_found() -> None:
     assert find(["a b", "a b c d", "a b c d e", "a b c e"], "a b c d x", "a b c dd") == ["a b c d", "a b"]
+
+
+@given(st.lists(st.integers(1, 60), unique=True, max_size=40), st.lists(st.integers(0, 70), max_size=8))
+def test_every_prefix_among_the_entries_is_found(lengths: list[int], shared: list[int]) -> None:
+    chain = "".join(chr(0x4E00 + n) for n in range(70))
+    text = "鿿".join(chain[:length] for length in shared)
+    assert set(find([chain[:length] for length in lengths], text)) == {
+        chain[:length] for length in lengths if length <= max(shared, default=0)
+    }
 
 
 def test_empty_dictionary_and_empty_text_match_nothing() -> None:
@@ -133,5 +142,7 @@ def test_hostile_texts_and_entries_are_bounded() -> None:
     assert len(find(nested + alike, "a " * 100_000)) == 100
     chars = [f"{'東' * 190}{n:04d}" for n in range(10_000)]
     assert find(chars, "東" * 200_000) == []
+    chain = ["".join(chr(0x4E00 + n) for n in range(length)) for length in range(2, 201)]
+    assert find(chain, f"{chain[0]}鿿" * 66_666) == chain[:1]
     assert find(["x"], "&" * 200_000, text_format=TextFormat.HTML) == []
     assert find(["x"], "&#" + "9" * 200_000, text_format=TextFormat.HTML) == []

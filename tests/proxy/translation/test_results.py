@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from proxy.routing.routes import Route
-from proxy.translation.results import merge_legs, read_results, with_note
-from shared.protocol.answers import Translation
+from proxy.translation.results import merge_legs, read_results, targets_with_warning, with_note, with_warning
+from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
 from tests.proxy.samples import pair
@@ -35,3 +37,22 @@ def test_with_note_leaves_the_error_unchanged() -> None:
     noted = with_note(error, "Note.")
     assert (noted.detail, error.detail) == ("d. (Note.)", "d.")
     assert (noted.code, noted.http_status, noted.title, noted.facts) == ("too-large", 413, "t", {"limit": 1})
+
+
+def test_warning_comes_after_those_of_the_results() -> None:
+    notice, before = Notice(code="new", message="m"), Notice(code="old", message="m")
+    one = Translation(
+        translation="x", source_lang="en", target_lang="de", model="m", route=["en", "de"], warnings=[before]
+    )
+    single = TranslateRequest(text="a", source_lang="en", target_lang="de")
+    several = TranslateRequest(text=["a", "b"], source_lang="en", target_lang="fr")
+    answers = single.answer([one]), several.answer([one, one])
+    assert json.loads(with_warning(single, answers[0], notice)) == json.loads(answers[0]) | {
+        "warnings": [{"code": "old", "message": "m"}, {"code": "new", "message": "m"}]
+    }
+    with pytest.raises(ReplicaFailedError):
+        with_warning(several, answers[0], notice)
+    both = b'{"targets":[%s,%s]}' % answers
+    noted = json.loads(targets_with_warning([single, several], both, notice, [1]))["targets"]
+    assert noted[0] == json.loads(answers[0])
+    assert [len(each["warnings"]) for each in noted[1]["results"]] == [2, 2]
