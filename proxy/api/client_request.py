@@ -66,7 +66,7 @@ class ClientRequest(NamedTuple):
 
 
 def parse_client_request(body: bytes, limits: Limits) -> ClientRequest:
-    """Parse and check a request with a glossary or a list of targets.
+    """Parse and check a request; only proxies know some members.
 
     Raises:
         PairwayError: as ``parse_translate_request``.

@@ -109,9 +109,10 @@ class TranslationRun:
         """
         owner = auth.glossary_owner(self._known_caller(), self._authorization)
         add_log_fields(self.request, glossary=parse_id(glossary_id))
+        find = partial(self._parts.glossaries.term_finder.add_terms, owner, glossary_id, translate_request)
         try:
             async with asyncio.timeout(self.deadline.remaining()):
-                return await self._parts.glossaries.term_finder.add_terms(owner, glossary_id, translate_request)
+                return await (self._retry(find) if self.queue_seconds else find())
         except TimeoutError:
             raise self.deadline.exceeded_error() from None
 
@@ -123,7 +124,10 @@ class TranslationRun:
         *,
         sink: DeltaSink | None = None,
     ) -> bytes:
-        """Translate with the terms of a glossary, as :meth:`translate`; each target uses its own dictionary."""
+        """Translate as :meth:`translate`, with the terms of a glossary.
+
+        Each of ``targets`` uses its own dictionary.
+        """
         requests: list[TranslateRequest] = []
         truncated: list[int] = []
         for number, target in enumerate(targets or [translate_request.target_lang]):

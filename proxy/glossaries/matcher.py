@@ -69,7 +69,7 @@ class _TokenIndex:
         self._links = _links(self._keys)
 
     def sources(self, indices: Iterable[int]) -> list[str]:
-        """Return the entries with these keys; those with one key as the dictionary has them."""
+        """Return the entries with these keys; equal keys in written order."""
         return [source for index in sorted(indices) for source in self._sources[self._keys[index]]]
 
     def find(self, folded: str, found: set[int]) -> None:
@@ -102,9 +102,9 @@ def _joined(tokens: Iterable[str]) -> str:
 
 
 class _Links(NamedTuple):
-    """For each sorted key the index of its longest prefix, and of a shorter one; -1 for none.
+    """Links from each sorted key to two of its prefixes.
 
-    With the jumps, a shorter prefix is found in logarithmic time (Myers, skew-binary random access lists).
+    They are indices, of the longest prefix and of a shorter one; -1 for none. With the jumps, a shorter prefix is found in logarithmic time (Myers, skew-binary random access lists).
     """
 
     prefixes: list[int]

@@ -54,7 +54,10 @@ def with_warning(request: TranslateRequest, body: bytes, notice: Notice) -> byte
 def targets_with_warning(
     requests: Sequence[TranslateRequest], body: bytes, notice: Notice, indices: Collection[int]
 ) -> bytes:
-    """Return the answer to a list of targets, with one more warning for those at ``indices``."""
+    """Return an answer to several targets, some with a warning.
+
+    Those at ``indices`` get it, in each result.
+    """
     answers: list[object] = from_json(body)["targets"]
     parts = [to_json(answer) for answer in answers]
     for index in indices:

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import (
+    GlossariesUnavailableError,
     KeysUnavailableError,
     OverloadedError,
     PairUnavailableError,
@@ -22,7 +23,13 @@ from shared.protocol.errors import (
 
 T = TypeVar("T")
 
-TRANSIENT_FAULTS: Final = (OverloadedError, PairUnavailableError, KeysUnavailableError, ReplicaFailedError)
+TRANSIENT_FAULTS: Final = (
+    OverloadedError,
+    PairUnavailableError,
+    KeysUnavailableError,
+    GlossariesUnavailableError,
+    ReplicaFailedError,
+)
 # For faults without Retry-After.
 DEFAULT_PAUSE_SECONDS: Final = 0.5
 # Retry-After is meant for clients that come back; who waits here costs less.

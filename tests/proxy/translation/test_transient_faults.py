@@ -21,6 +21,7 @@ from proxy.translation.transient_faults import (
 from shared.protocol.errors import (
     ClientGoneError,
     DeadlineExceededError,
+    GlossariesUnavailableError,
     KeyRefusedError,
     KeysUnavailableError,
     OverloadedError,
@@ -40,6 +41,7 @@ PASSING = (
     FULL,
     PairUnavailableError("en-de", "no replica", retry_after=1),
     KeysUnavailableError(),
+    GlossariesUnavailableError("x"),
     ReplicaFailedError("It failed."),
     RateLimitedError("Too many requests.", retry_after=3),
 )
