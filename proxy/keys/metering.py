@@ -11,7 +11,7 @@ from proxy.keys.api_key import ApiKey, key_refusal
 from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window, limit_headers
 from proxy.metrics import ProxyMetrics
-from shared.protocol.errors import KeysUnavailableError, RateLimitedError, TooLargeError
+from shared.protocol.errors import CharactersUsedError, KeysUnavailableError, RateLimitedError, TooLargeError
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +96,15 @@ class KeyMeter:
 
     def _over_limit(self, key: ApiKey, usage: UsageResult, window: Window, chars: int) -> RateLimitedError:
         limit, most = window.limit, window.limit.of(key) or 0
+        kind = CharactersUsedError
         if limit is REQUESTS_PER_MINUTE:
+            kind = RateLimitedError
             detail = f"This key may send {most} requests a minute, and has sent them."
         else:
             left = max(0, most - window.used)
             detail = f"This key may translate {most} characters a {limit.window} (UTC) and has {left} left, too few for {chars}."
         headers, wait = limit_headers(key, usage), window.end - usage.now
-        error = RateLimitedError(detail, retry_after=wait, headers=headers, log_fields={"key": key.id})
+        error = kind(detail, retry_after=wait, headers=headers, log_fields={"key": key.id})
         return self._metrics.refused(limit.unit, error)
 
     async def _give_back(self, charge: Charge) -> None:

@@ -263,6 +263,10 @@ class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rat
     """A limit of the key is reached."""
 
 
+class CharactersUsedError(RateLimitedError, status=429, code="rate-limited", title="Rate limited"):
+    """The key's characters of a day or month are used up."""
+
+
 class KeysUnavailableError(PairwayError, status=503, code="keys-unavailable", title="Keys unavailable"):
     """Keys cannot be looked up now."""
 

@@ -7,6 +7,7 @@
 - ``served_languages``: the fleet's languages, never a part of them.
 - ``translations``: builds requests, and reads answers.
 - ``libretranslate``: LibreTranslate.
+- ``deepl/``: DeepL.
 - ``deeplx``: DeepLX.
 - ``immersive``: Immersive Translate's custom API.
 - ``kiss``: Kiss Translator's custom API.

@@ -77,11 +77,14 @@ async def read_fields(run: TranslationRun, repair: Callable[[bytes], bytes] | No
     Raises:
         PairwayError: the body is too large, too slow, compressed, or cannot be read.
     """
-    content_type = request_header(run.request, "content-type") or ""
-    kind = content_type.partition(";")[0].strip().lower()
     body = await run.read_body()
-    if not body:
-        return query_fields(run.request)
+    return await parse_fields(run.request, body, repair) if body else query_fields(run.request)
+
+
+async def parse_fields(request: Request, body: bytes, repair: Callable[[bytes], bytes] | None = None) -> Fields:
+    """Return the fields of a body of the request's type; raise BadRequestError if it cannot be read."""
+    content_type = request_header(request, "content-type") or ""
+    kind = content_type.partition(";")[0].strip().lower()
     if kind == MULTIPART:
         return Fields(_grouped(await parse_multipart(body, content_type)), is_json=False)
     if kind == URLENCODED and not body.lstrip().startswith(_OBJECT_START):

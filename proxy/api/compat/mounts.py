@@ -9,12 +9,13 @@ from fastapi import APIRouter, FastAPI, Request, Response
 
 from proxy.api.compat import deeplx, immersive, kiss, libretranslate
 from proxy.api.compat.compat_api import CompatApi, Handler
+from proxy.api.compat.deepl import api as deepl
 from shared.http.problems import ErrorRenderer, render_errors_with
 from shared.http.request_context import route_path
 from shared.protocol.errors import MethodNotAllowedError, NotFoundError
 from shared.protocol.headers import mask_secrets
 
-APIS: Final[tuple[CompatApi, ...]] = (libretranslate.API, deeplx.API, immersive.API, kiss.API)
+APIS: Final[tuple[CompatApi, ...]] = (libretranslate.API, deepl.API, deeplx.API, immersive.API, kiss.API)
 _ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 

@@ -1,0 +1,67 @@
+"""Callers: DeepL's places for keys, and requests that translate nothing."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from fastapi import Request
+
+from proxy.api.compat.fields import Fields, parse_fields, query_fields
+from proxy.context import context
+from proxy.keys.api_key import ApiKey, Scope
+from shared.http.body import read_body
+from shared.http.request_context import add_log_fields, request_header
+from shared.protocol.deadline import Deadline
+from shared.protocol.headers import BEARER
+
+_SCHEMES: Final = frozenset({"deepl-auth-key", BEARER.lower()})
+# The parameters of a list of languages, and a key.
+SMALL_BODY_BYTES: Final = 4096
+SMALL_BODY_SECONDS: Final = 5.0
+
+
+def header_authorization(request: Request) -> str | None:
+    """Return the header's key as a bearer's, None without one."""
+    scheme, _, key = (request_header(request, "authorization") or "").partition(" ")
+    key = key.strip()
+    return f"{BEARER} {key}" if key and scheme.lower() in _SCHEMES else None
+
+
+def body_authorization(fields: Fields) -> str | None:
+    """Return the key in the body as a bearer's; one in the URL is no key."""
+    key = "" if fields.in_url else fields.text("auth_key")
+    return f"{BEARER} {key}" if key else None
+
+
+async def read_parameters(request: Request) -> Fields:
+    """Read the parameters of a small request: the query's, and also a GET's body's.
+
+    DeepL's client for Python sends a form with its GETs.
+
+    Raises:
+        PairwayError: the body is too large or too slow, or cannot be read.
+    """
+    deadline = Deadline.after(SMALL_BODY_SECONDS, time.monotonic)
+    with context(request).process.keyless_body_budget.reserve() as reservation:
+        body = await read_body(request, SMALL_BODY_BYTES, deadline, reservation)
+        fields = query_fields(request)
+        if body:
+            in_body = (await parse_fields(request, body)).members
+            fields = Fields({**fields.members, **in_body}, in_url=False)
+        return fields
+
+
+async def identify(request: Request, fields: Fields) -> ApiKey | None:
+    """Return the caller's key, None if keys are off; nothing is counted.
+
+    Raises:
+        PairwayError: the key is missing or refused.
+    """
+    authenticator = context(request).keys.authenticator
+    if not authenticator.on:
+        return None
+    authorization = header_authorization(request) or body_authorization(fields)
+    key = await authenticator.identify(authorization, Scope.TRANSLATE)
+    add_log_fields(request, key=key.id)
+    return key

@@ -1,0 +1,87 @@
+"""DeepL's ``/v2/translate``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from fastapi import Request, Response
+from pydantic_core import to_json
+
+from proxy.api.compat.compat_api import CompatRoute
+from proxy.api.compat.deepl.callers import body_authorization, header_authorization
+from proxy.api.compat.deepl.errors import json_answer
+from proxy.api.compat.deepl.languages import source_code
+from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
+from proxy.api.compat.fields import read_fields
+from proxy.api.compat.translations import build_request, translate
+from proxy.api.translation_run import TranslationRun
+from proxy.context import context
+from shared.http.request_context import add_response_headers
+from shared.protocol.answers import Translation
+from shared.protocol.errors import BadRequestError, NotFoundError
+
+# DeepL's client for Python gives up after 10 s and repeats the request within 2 s.
+LINGER_SECONDS: Final = 15.0
+# Names of fields that had no effect.
+IGNORED_HEADER: Final = "X-Pairway-Ignored"
+MAX_IGNORED: Final = 16
+_SHOWN_NAME: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
+# DeepL's own answer for texts without words; its client for Node.js needs a code.
+_DEFAULT_SOURCE: Final = "EN"
+
+
+async def serve_translate(request: Request) -> Response:
+    """Answer ``POST /v2/translate``."""
+    with TranslationRun(request) as run:
+        run.linger_seconds = LINGER_SECONDS
+        authorization = header_authorization(request)
+        is_early = authorization is not None or not context(request).keys.authenticator.on
+        if is_early:
+            await run.authenticate(authorization)
+        fields = await read_fields(run)
+        if not is_early:
+            await run.authenticate(body_authorization(fields))
+        if fields.in_url:
+            raise BadRequestError("The body is empty: send text and target_lang in it, as JSON or as a form.")
+        asked = read_text_request(fields)
+        if asked.ignored:
+            add_response_headers(request, {IGNORED_HEADER: _shown_names(asked.ignored)})
+        if asked.glossary_ids:
+            raise NotFoundError("This server has no such glossary.")
+        native = build_request(request, asked.texts, asked.source, asked.target, **asked.options)
+        results = await translate(run, native)
+        return json_answer(request, render_results(asked, results))
+
+
+def render_results(asked: TextRequest, results: Sequence[Translation]) -> bytes:
+    """Return the JSON with a translation for each text, in their order."""
+    default = asked.source_code or _first_detected(results)
+    items: list[dict[str, object]] = []
+    for text, result in zip(asked.texts, results, strict=True):
+        detected = asked.source_code or (source_code(result.detected.lang) if result.detected else default)
+        items.append(
+            {
+                "detected_source_language": detected,
+                "text": result.translation,
+                "billed_characters": len(text),
+                **asked.item_members,
+            }
+        )
+    return to_json({"translations": items})
+
+
+def _first_detected(results: Sequence[Translation]) -> str:
+    for result in results:
+        if result.detected is not None:
+            return source_code(result.detected.lang)
+    return _DEFAULT_SOURCE
+
+
+def _shown_names(names: Sequence[str]) -> str:
+    shown = sorted({name if _SHOWN_NAME.fullmatch(name) else "?" for name in names})
+    return ", ".join(shown[:MAX_IGNORED])
+
+
+ROUTES: Final = (CompatRoute(("POST",), "/v2/translate", serve_translate, at_root=True),)
