@@ -82,7 +82,7 @@ async def read_fields(run: TranslationRun, repair: Callable[[bytes], bytes] | No
 
 
 async def parse_fields(request: Request, body: bytes, repair: Callable[[bytes], bytes] | None = None) -> Fields:
-    """Return the fields of a body of the request's type; raise BadRequestError if it cannot be read."""
+    """Return the fields of a body; raise BadRequestError if it is malformed."""
     content_type = request_header(request, "content-type") or ""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == MULTIPART:

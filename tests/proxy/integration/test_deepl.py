@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import httpx
 import pytest
 
+from proxy.api.compat.deepl import translate
 from proxy.api.compat.deepl.usage import UNLIMITED
 from tests.proxy.integration.inputs import FRENCH, GERMAN, RUSSIAN
 from tests.proxy.proxies import RunningProxy, proxy
@@ -159,7 +161,10 @@ async def test_text_in_the_url_is_refused(running: RunningProxy) -> None:
         ((500, "internal"), 503, 500),
     ],
 )
-async def test_faults_of_replicas(problem: tuple[int, str], status: int, weblate: int) -> None:
+async def test_faults_of_replicas(
+    monkeypatch: pytest.MonkeyPatch, problem: tuple[int, str], status: int, weblate: int
+) -> None:
+    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
     fake = FakeReplica("en>de")
     fake.translate.problem = problem
     async with replicas(fake), proxy([fake]) as one:
@@ -169,7 +174,18 @@ async def test_faults_of_replicas(problem: tuple[int, str], status: int, weblate
         assert (answer.status_code, list(answer.json())) == (weblate, ["message"])
 
 
-async def test_pair_without_a_ready_replica_is_unavailable() -> None:
+async def test_passing_fault_is_waited_for() -> None:
+    fake = FakeReplica("en>de")
+    fake.translate.problem = (503, "overloaded")
+    async with replicas(fake), proxy([fake]) as one:
+        asked = asyncio.create_task(ask(one, source_lang="EN"))
+        await wait_until(lambda: len(fake.requests) >= 2, 20, "the replica refused twice")
+        fake.translate.problem = None
+        assert (await asked).status_code == 200
+
+
+async def test_pair_without_a_ready_replica_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
     fake = FakeReplica("en>de", "en>fr")
     fake.pairs["en>fr"] = False
     async with replicas(fake), proxy([fake]) as one:

@@ -29,13 +29,16 @@ def header_authorization(request: Request) -> str | None:
 
 
 def body_authorization(fields: Fields) -> str | None:
-    """Return the key in the body as a bearer's; one in the URL is no key."""
+    """Return the body's key as a bearer's, None without one.
+
+    One in the URL is no key.
+    """
     key = "" if fields.in_url else fields.text("auth_key")
     return f"{BEARER} {key}" if key else None
 
 
 async def read_parameters(request: Request) -> Fields:
-    """Read the parameters of a small request: the query's, and also a GET's body's.
+    """Read the parameters in the query and in a small body.
 
     DeepL's client for Python sends a form with its GETs.
 

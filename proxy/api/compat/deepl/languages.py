@@ -119,7 +119,7 @@ def _base(tag: str) -> str:
 
 
 def _source_codes(tag: str) -> set[str]:
-    """Return the code without a region or script, or the tag if that is another language."""
+    """Return the code of the language alone, if that is served."""
     base = _base(tag)
     return {base} if _fits(base, tag) else {tag}
 
@@ -134,7 +134,10 @@ def _target_codes(tag: str) -> set[str]:
 
 
 def _is_variant(code: str, tag: str) -> bool:
-    """Return whether a target code is served by a tag: of another region only in Chinese."""
+    """Return whether a tag serves a target code.
+
+    It serves those of other regions only in Chinese, whose codes have scripts.
+    """
     if not _fits(code, tag):
         return False
     return "-" not in tag or code == tag or code.startswith("zh-")

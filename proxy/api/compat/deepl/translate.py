@@ -24,6 +24,8 @@ from shared.protocol.errors import BadRequestError, NotFoundError
 
 # DeepL's client for Python gives up after 10 s and repeats the request within 2 s.
 LINGER_SECONDS: Final = 15.0
+# DeepL's client for Node.js and Weblate wait 5 s.
+QUEUE_SECONDS: Final = 4.0
 # Names of fields that had no effect.
 IGNORED_HEADER: Final = "X-Pairway-Ignored"
 MAX_IGNORED: Final = 16
@@ -35,12 +37,12 @@ _DEFAULT_SOURCE: Final = "EN"
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /v2/translate``."""
     with TranslationRun(request) as run:
-        run.linger_seconds = LINGER_SECONDS
         authorization = header_authorization(request)
         is_early = authorization is not None or not context(request).keys.authenticator.on
         if is_early:
             await run.authenticate(authorization)
         fields = await read_fields(run)
+        run.linger_seconds, run.queue_seconds = LINGER_SECONDS, QUEUE_SECONDS
         if not is_early:
             await run.authenticate(body_authorization(fields))
         if fields.in_url:

@@ -12,6 +12,7 @@ from shared.protocol.errors import PairwayError
 from shared.protocol.options import SentenceSplitting
 from shared.protocol.translate_request import TextFormat, TranslateRequest
 
+EMPTY: list[object] = [None, "", []]
 PLAIN: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE"}
 
 
@@ -156,7 +157,7 @@ def test_null_and_empty_options_are_none() -> None:
         "custom_instructions",
         "split_sentences",
     )
-    for empty in (None, "", []):
+    for empty in EMPTY:
         request = read(**dict.fromkeys(names, empty))
         assert (request.options, request.ignored, request.glossary_ids) == ({}, [], [])
 
