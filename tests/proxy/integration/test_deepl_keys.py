@@ -46,7 +46,7 @@ async def test_key_is_read_from_header_or_body(running: RunningProxy) -> None:
     assert (usage.status_code, usage.json()["character_count"]) == (200, 25)
 
 
-@pytest.mark.parametrize("scheme", ["", "DeepL-Auth-Key", "Bearer", "Basic abc", "nonsense"])
+@pytest.mark.parametrize("scheme", ["", "DeepL-Auth-Key", "Bearer", "Basic abc"])
 async def test_without_a_key_every_path_is_forbidden(running: RunningProxy, scheme: str) -> None:
     headers = {"Authorization": scheme} if scheme else {}
     assert await statuses(running, headers) == [403]
@@ -70,6 +70,7 @@ async def test_refused_keys_are_forbidden(running: RunningProxy) -> None:
     shown, key = await new_key(running)
     operator, _ = await new_key(running, scopes=["operate"])
     assert await statuses(running, deepl_key(f"{shown}x")) == [403]
+    assert await statuses(running, {"Authorization": "nonsense"}) == [403]
     assert await statuses(running, deepl_key(operator)) == [403]
     only_french, _ = await new_key(running, pairs=["en-fr"])
     assert await statuses(running, deepl_key(only_french)) == [403]

@@ -7,15 +7,15 @@ from typing import Final
 
 from fastapi import Request
 
-from proxy.api.compat.fields import Fields, parse_fields, query_fields
+from proxy.api.compat.fields import Fields, header_key, parse_fields, query_fields
 from proxy.context import context
 from proxy.keys.api_key import ApiKey, Scope
 from shared.http.body import read_body
-from shared.http.request_context import add_log_fields, request_header
+from shared.http.request_context import add_log_fields
 from shared.protocol.deadline import Deadline
 from shared.protocol.headers import BEARER
 
-_SCHEMES: Final = frozenset({"deepl-auth-key", BEARER.lower()})
+_SCHEMES: Final = ("DeepL-Auth-Key", BEARER)
 # The parameters of a list of languages, and a key.
 SMALL_BODY_BYTES: Final = 4096
 SMALL_BODY_SECONDS: Final = 5.0
@@ -23,9 +23,8 @@ SMALL_BODY_SECONDS: Final = 5.0
 
 def header_authorization(request: Request) -> str | None:
     """Return the header's key as a bearer's, None without one."""
-    scheme, _, key = (request_header(request, "authorization") or "").partition(" ")
-    key = key.strip()
-    return f"{BEARER} {key}" if key and scheme.lower() in _SCHEMES else None
+    key = header_key(request, *_SCHEMES)
+    return f"{BEARER} {key}" if key else None
 
 
 def body_authorization(fields: Fields) -> str | None:

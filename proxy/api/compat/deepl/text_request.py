@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from proxy.api.compat.fields import Fields
-from proxy.api.compat.language_codes import parse_code
+from proxy.api.compat.language_codes import parse_code, parse_source
 from shared.protocol.errors import BadRequestError
 from shared.protocol.options import SentenceSplitting
 from shared.protocol.translate_request import AUTO, TextFormat
@@ -58,10 +58,10 @@ def read_text_request(fields: Fields) -> TextRequest:
     members = fields.members
     texts = _texts(members.get("text"))
     target = parse_code(_code(members, "target_lang"), "target_lang")
-    sent_source = _code(members, "source_lang", is_required=False).strip()
-    is_auto = sent_source.lower() in {"", AUTO}
-    source = AUTO if is_auto else parse_code(sent_source, "source_lang")
-    request = TextRequest(texts, source, target, "" if is_auto else sent_source.replace("_", "-").upper())
+    sent_source = _code(members, "source_lang", is_required=False)
+    source = parse_source(sent_source, "source_lang")
+    source_code = "" if source == AUTO else sent_source.strip().replace("_", "-").upper()
+    request = TextRequest(texts, source, target, source_code)
     for name, value in members.items():
         if name in _READ or value in (None, "", []):
             continue
@@ -75,7 +75,7 @@ def read_text_request(fields: Fields) -> TextRequest:
             request.options["xml"] = request.xml
         else:
             request.ignored += request.xml
-    if request.glossary_ids and is_auto:
+    if request.glossary_ids and source == AUTO:
         raise BadRequestError("Use of a glossary requires the source_lang parameter to be specified.")
     return request
 
