@@ -13,7 +13,9 @@ from proxy.api.client_request import (
     parse_client_request,
     refuse_stream_of,
 )
-from proxy.api.compat import libretranslate, root_translate
+from proxy.api.compat.libretranslate import root_translate
+from proxy.api.compat.libretranslate import translate as libretranslate
+from proxy.api.compat.libretranslate.errors import render_error
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.translation.service import CACHE_HEADER, AnswerSource
@@ -52,7 +54,7 @@ async def translate(request: Request) -> Response:
     LibreTranslate (docs/compat/libretranslate.md).
     """
     if root_translate.is_form_or_query(request):
-        render_errors_with(request, libretranslate.render_error)
+        render_errors_with(request, render_error)
         return await libretranslate.serve_translate(request)
     sink = event_stream.open_sink(request)
     return await event_stream.respond(request, _translate(request, sink), sink)

@@ -40,8 +40,10 @@ class DetectionService:
         scores = None if visible is None else self._detector.score(visible or text)
         return ScoredText(scores, has_visible_words=bool(visible))
 
-    async def detect(self, texts: Sequence[str], snapshot: Snapshot) -> list[Detection]:
-        """Return each plain text's language among those the fleet translates from.
+    async def detect(
+        self, texts: Sequence[str], snapshot: Snapshot, text_format: TextFormat = TextFormat.TEXT
+    ) -> list[Detection]:
+        """Return each text's language among those the fleet translates from.
 
         Raises:
             PairUnavailableError: no replica has reported yet.
@@ -51,7 +53,7 @@ class DetectionService:
             raise PairUnavailableError("Detection", "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
         detections: list[Detection] = []
         for text in texts:
-            scores = (await self.score(text, TextFormat.TEXT)).scores
+            scores = (await self.score(text, text_format)).scores
             detections.append(
                 Detection(detected=None, candidates=[])
                 if scores is None

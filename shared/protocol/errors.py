@@ -58,9 +58,10 @@ class SlowRequestError(PairwayError, status=408, code="request-timeout", title="
 
 
 class UnknownPairError(PairwayError, status=404, code="unknown-pair", title="Unknown language pair"):
-    """No configured model serves the pair."""
+    """No configured model serves the pair, which is named as in metrics."""
 
     def __init__(self, pair: str, known: Sequence[str]) -> None:
+        self.pair = pair
         existing = ", ".join(known) if known else "none yet"
         super().__init__(f"No model serves {pair}. Pairs that exist: {existing}.", facts={"pairs": list(known)})
 
@@ -77,6 +78,7 @@ class TooLargeError(PairwayError, status=413, code="too-large", title="Too large
     """A size or number exceeds a limit; ``size`` is None if unknown."""
 
     def __init__(self, subject: str, *, size: int | None, limit: int, unit: str, detail: str | None = None) -> None:
+        self.size, self.limit = size, limit
         count = f"more than {limit}" if size is None else str(size)
         sentence = detail or f"{subject} has {count} {unit}; at most {limit} are allowed."
         super().__init__(sentence, facts={"limit": limit, "unit": unit})

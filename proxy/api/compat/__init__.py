@@ -6,10 +6,9 @@
 - ``language_codes``: language codes of other APIs, and languages' names.
 - ``served_languages``: the fleet's languages, never a part of them.
 - ``translations``: builds requests, and reads answers.
-- ``libretranslate``: LibreTranslate.
+- ``libretranslate/``: LibreTranslate.
 - ``deepl/``: DeepL.
 - ``deeplx``: DeepLX.
 - ``immersive``: Immersive Translate's custom API.
 - ``kiss``: Kiss Translator's custom API.
-- ``root_translate``: which of ``POST /translate`` at the root are LibreTranslate's.
 """

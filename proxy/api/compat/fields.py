@@ -21,6 +21,10 @@ INLINE_BYTES: Final = 16_384
 _OBJECT_START: Final = b"{"
 
 
+class NoObjectError(BadRequestError, status=400, code="bad-request", title="The request cannot be read"):
+    """The body is JSON, but not an object."""
+
+
 class Fields(NamedTuple):
     """Members of a request.
 
@@ -97,7 +101,7 @@ def json_fields(body: bytes, repair: Callable[[bytes], bytes] | None = None) -> 
     """Return the members of a JSON object.
 
     Raises:
-        BadRequestError: the body is no JSON, or no object.
+        BadRequestError: the body is no JSON, or (NoObjectError) no object.
     """
     try:
         value: object = from_json(body, allow_inf_nan=False)
@@ -106,7 +110,7 @@ def json_fields(body: bytes, repair: Callable[[bytes], bytes] | None = None) -> 
             return json_fields(repaired)
         raise BadRequestError(f"The body is not JSON: {error}.") from None
     if not isinstance(value, dict):
-        raise BadRequestError("The body is JSON, but not an object.")
+        raise NoObjectError("The body is JSON, but not an object.")
     return Fields(cast("dict[str, object]", value))
 
 

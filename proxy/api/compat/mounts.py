@@ -7,9 +7,10 @@ from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
-from proxy.api.compat import deeplx, immersive, kiss, libretranslate
+from proxy.api.compat import deeplx, immersive, kiss
 from proxy.api.compat.compat_api import CompatApi, Handler
 from proxy.api.compat.deepl import api as deepl
+from proxy.api.compat.libretranslate import routes as libretranslate
 from shared.http.problems import ErrorRenderer, render_errors_with
 from shared.http.request_context import route_path
 from shared.protocol.errors import MethodNotAllowedError, NotFoundError

@@ -14,20 +14,20 @@ from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.pivots import Pivots, pivot_pairs
 from proxy.routing.routes import RETRY_AFTER_SECONDS
-from shared.protocol.errors import PairwayError
+from shared.protocol.errors import PairUnavailableError
 
 # An API server without a report by then is taken as absent; a cold one reports within a minute.
 MAX_START_SECONDS: Final = 300.0
 
 
-class LanguagesUnknownError(PairwayError, status=500, code="pair-unavailable", title="Languages not known yet"):
+class LanguagesUnknownError(PairUnavailableError, status=500, code="pair-unavailable", title="Languages not known yet"):
     """The fleet is starting, so a list of languages would be partial.
 
     Not 503: for that, Weblate stops asking for half an hour.
     """
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The languages are not known yet: {why}.", retry_after=RETRY_AFTER_SECONDS)
+        super().__init__("The list of languages", why, retry_after=RETRY_AFTER_SECONDS)
 
 
 async def served_targets(request: Request) -> Mapping[str, Sequence[str]]:

@@ -6,8 +6,10 @@ from typing import Final
 
 from fastapi import Request
 
-from proxy.api.compat import libretranslate
 from proxy.api.compat.fields import Fields, json_fields
+from proxy.api.compat.libretranslate.errors import render_error
+from proxy.api.compat.libretranslate.question import insert_comma
+from proxy.api.compat.libretranslate.routes import API
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from shared.http.form_body import MULTIPART, URLENCODED
@@ -21,7 +23,7 @@ _QUOTED_Q: Final = b'"q"'
 
 def is_mounted(request: Request) -> bool:
     """Return whether LibreTranslate is served at the root."""
-    return libretranslate.API.name in context(request).settings.compat
+    return API.name in context(request).settings.compat
 
 
 def is_form_or_query(request: Request) -> bool:
@@ -57,10 +59,10 @@ def libretranslate_fields(request: Request, body: bytes) -> Fields | None:
     if _QUOTED_Q not in body or not is_mounted(request):
         return None
     try:
-        fields = json_fields(body)
+        fields = json_fields(body, insert_comma)
     except BadRequestError:
         return None
     if "q" not in fields.members or "text" in fields.members:
         return None
-    render_errors_with(request, libretranslate.render_error)
+    render_errors_with(request, render_error)
     return fields

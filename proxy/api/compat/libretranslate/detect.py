@@ -1,0 +1,86 @@
+"""``POST /detect``: the languages of one text, or of a list together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from fastapi import Request, Response
+from pydantic_core import to_json
+
+from proxy.api import auth
+from proxy.api.compat.fields import parse_fields
+from proxy.api.compat.libretranslate.languages import code_of
+from proxy.api.compat.libretranslate.question import authorization_of, check_limits, read_texts
+from proxy.context import context
+from proxy.routing.language_detector import Detection
+from shared.http.body import read_body
+from shared.http.disconnect import while_connected
+from shared.http.problems import JsonBytesResponse
+from shared.http.request_context import add_log_fields, request_header
+from shared.protocol.answers import Detected
+from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.translate_request import TextFormat
+
+# Languages of an answer.
+MAX_LANGUAGES: Final = 3
+
+
+async def serve_detect(request: Request) -> Response:
+    """Answer ``POST /detect``.
+
+    It counts as a request of the key; no characters are charged.
+    """
+    parts = context(request)
+    settings, process = parts.settings, parts.process
+    budget = process.keyless_body_budget if parts.keys.authenticator.on else process.body_budget
+    with budget.reserve() as reservation:
+        base = settings.time_limits.base
+        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
+        body = await read_body(request, settings.max_body_bytes, deadline, reservation)
+        fields = await parse_fields(request, body)
+        await auth.authenticate(request, deadline, authorization_of(request, fields))
+        texts, _ = read_texts(fields)
+        check_limits(settings.limits, texts)
+        add_log_fields(request, texts=len(texts))
+        work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)
+        detections = await while_connected(request, work)
+    languages = average(texts, detections)[:MAX_LANGUAGES] or [None]
+    return JsonBytesResponse(to_json([language_answer(each) for each in languages]))
+
+
+async def common_language(request: Request, texts: Sequence[str], text_format: TextFormat) -> Detected | None:
+    """Return a list's likeliest language, None if no text has one."""
+    parts = context(request)
+    detections = await parts.translation.detection.detect(texts, parts.fleet.registry.snapshot, text_format)
+    if not any(each.detected for each in detections):
+        return None
+    return average(texts, detections)[0]
+
+
+def average(texts: Sequence[str], detections: Sequence[Detection]) -> list[Detected]:
+    """Return the languages of a list of texts, the likeliest first.
+
+    A confidence is the mean of the texts that have this candidate. Languages of more text come first.
+    """
+    found: dict[str, list[tuple[float, int]]] = {}
+    for text, detection in zip(texts, detections, strict=True):
+        for candidate in detection.candidates:
+            found.setdefault(candidate.lang, []).append((candidate.confidence, len(text)))
+
+    def mean(lang: str) -> float:
+        return sum(confidence for confidence, _ in found[lang]) / len(found[lang])
+
+    def weight(lang: str) -> float:
+        return mean(lang) * sum(chars for _, chars in found[lang])
+
+    ranked = sorted(found, key=weight, reverse=True)
+    return [Detected(lang=lang, confidence=mean(lang)) for lang in ranked]
+
+
+def language_answer(detected: Detected | None) -> dict[str, object]:
+    """Return the JSON of a text's language; None: no words."""
+    if detected is None:
+        return {"confidence": 0.0, "language": "en"}
+    return {"confidence": round(detected.confidence * 100, 1), "language": code_of(detected.lang)}
