@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from fastapi import Request, Response
 from pydantic_core import to_json
@@ -23,6 +24,9 @@ from shared.protocol.answers import Detected, Translation
 from shared.protocol.errors import LanguageUndetectedError, TooLargeError, UnknownPairError
 from shared.protocol.translate_request import AUTO, TextFormat
 
+# Mastodon and wagtail-localize wait for 10 s, Weblate for 20; none asks again.
+QUEUE_SECONDS: Final = 8.0
+
 
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /translate``."""
@@ -37,6 +41,7 @@ async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
     Raises:
         PairwayError: a field is missing or wrong, the key is refused, or there is no translation.
     """
+    run.queue_seconds = QUEUE_SECONDS
     if not run.is_authenticated:
         await run.authenticate(authorization_of(run.request, fields))
     question = read_question(fields)
