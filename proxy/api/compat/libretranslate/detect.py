@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api import auth
-from proxy.api.compat.fields import parse_fields
+from proxy.api.compat.fields import parse_fields, query_fields
 from proxy.api.compat.libretranslate.languages import code_of
 from proxy.api.compat.libretranslate.question import authorization_of, check_limits, read_texts
 from proxy.context import context
@@ -39,7 +39,7 @@ async def serve_detect(request: Request) -> Response:
         base = settings.time_limits.base
         deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
         body = await read_body(request, settings.max_body_bytes, deadline, reservation)
-        fields = await parse_fields(request, body)
+        fields = await parse_fields(request, body) if body else query_fields(request)
         await auth.authenticate(request, deadline, authorization_of(request, fields))
         texts, _ = read_texts(fields)
         check_limits(settings.limits, texts)

@@ -37,6 +37,7 @@ ROWS: dict[str, tuple[int, int, str | None]] = {
     "key-refused": (403, 403, KEY_INVALID),
     "pair-refused": (403, 403, None),
     "operator-off": (403, 403, None),
+    "origin-refused": (403, 403, None),
     "not-found": (404, 404, None),
     "unknown-pair": (400, 400, None),
     "unknown-model": (404, 404, None),
