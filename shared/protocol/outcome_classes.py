@@ -30,6 +30,7 @@ OUTCOME_CLASSES: Final[Mapping[str, OutcomeClass]] = {
     "method-not-allowed": "client",
     "not-found": "client",
     "operator-off": "client",
+    "origin-refused": "client",
     "pair-refused": "client",
     "request-timeout": "client",
     "too-large": "client",

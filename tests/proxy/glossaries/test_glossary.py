@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
@@ -17,6 +21,7 @@ from proxy.glossaries.glossary import (
     Dictionary,
     Entries,
     Glossary,
+    GlossaryChanges,
     GlossaryDraft,
     parse_body,
     parse_id,
@@ -26,6 +31,7 @@ from shared.languages import LanguagePair
 from shared.protocol.errors import (
     BadRequestError,
     InvalidRequestError,
+    PairwayError,
     TooLargeError,
     UnknownDictionaryError,
     UnknownGlossaryError,
@@ -33,6 +39,13 @@ from shared.protocol.errors import (
 from tests.proxy.glossaries.samples import dictionary, draft, many_entries
 
 EN_DE = LanguagePair("en", "de")
+MODELS = (GlossaryDraft, GlossaryChanges, Entries)
+NAMES = ["name", "dictionaries", "entries", "source_lang", "target_lang", "en", "de"]
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=5) | st.sampled_from(NAMES),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=15,
+)
 
 
 def body_of(**members: Any) -> bytes:
@@ -191,3 +204,19 @@ def test_limits_hold_for_changes_too() -> None:
         wide = wide.with_dictionary(dictionary("en", f"q{chr(97 + n // 26)}{chr(97 + n % 26)}"))
     with pytest.raises(TooLargeError, match="dictionaries"):
         wide.with_dictionary(dictionary("en", "de"))
+
+
+@given(st.binary(max_size=200) | ANY_JSON.map(lambda value: json.dumps(value).encode()), st.sampled_from(MODELS))
+def test_any_body_is_a_model_or_a_refusal(sent: bytes, model: type[BaseModel]) -> None:
+    with suppress(PairwayError):
+        assert isinstance(parse_body(sent, model), model)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    "sent", [b"[" * 200_000, b'{"a":' * 200_000, b'{"entries": {' + b'"a": 1,' * 500_000 + b'"b": 1}}']
+)
+def test_hostile_bodies_are_refused(sent: bytes) -> None:
+    for model in MODELS:
+        with pytest.raises(PairwayError):
+            parse_body(sent, model)
