@@ -13,6 +13,7 @@ from proxy.api.compat.language_codes import parse_code, parse_source
 from proxy.api.compat.translations import translate_page_texts
 from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse
+from shared.protocol.errors import KeyRequiredError, PairwayError
 from shared.protocol.headers import BEARER
 
 # The extension waits for 120 to 300 s; a user looks at the page.
@@ -36,4 +37,11 @@ async def serve_translate(request: Request) -> Response:
         return JsonBytesResponse(to_json({"translations": translations}))
 
 
-API: Final = CompatApi("imme", (CompatRoute(("POST",), "/", serve_translate),), render_code_and_message)
+def render_error(request: Request, error: PairwayError) -> Response:
+    """Render an error; one without a key says where this API has it."""
+    if isinstance(error, KeyRequiredError):
+        error = KeyRequiredError("This needs a key in the address: …/imme?token=KEY.")
+    return render_code_and_message(request, error)
+
+
+API: Final = CompatApi("imme", (CompatRoute(("POST",), "/", serve_translate),), render_error)

@@ -92,6 +92,13 @@ async def test_texts_with_tags_are_html(running: RunningProxy, fake: FakeReplica
     assert asked.get("split_sentences") == (None if form == "text" else "lines_and_sentences")
 
 
+async def test_long_lists_are_read_alike(running: RunningProxy, fake: FakeReplica) -> None:
+    texts = ["<b0></b0> you " * 70] * 100
+    answer = await running.client.post("/imme", json={**ASKED, "text_list": texts})
+    assert [each["text"].removeprefix("[en>de by fake] ") for each in answer.json()["translations"]] == texts
+    assert fake.requests[-1].body["format"] == "html"
+
+
 async def test_bare_signs_come_back_bare(fake: FakeReplica, running: RunningProxy) -> None:
     good = {"source_lang": "en", "target_lang": "de", "model": "m", "route": ["en", "de"], "warnings": []}
     written = [{"translation": text, **good} for text in ("c &amp; d &lt; <b0></b0>", "c &amp; d <b0></b0>")]
@@ -162,7 +169,11 @@ async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisSer
 def test_every_error_has_its_format(error: PairwayError) -> None:
     answer = API.render_error(Request({"type": "http"}), error)
     members = json.loads(bytes(answer.body))
-    assert (answer.status_code, members) == (error.http_status, {"error": error.code, "message": error.detail})
+    assert (answer.status_code, members["error"]) == (error.http_status, error.code)
+    assert members == {
+        "error": error.code,
+        "message": "This needs a key in the address: …/imme?token=KEY." if error.http_status == 401 else error.detail,
+    }
     assert ("retry-after" in answer.headers) == (error.retry_after is not None)
 
 

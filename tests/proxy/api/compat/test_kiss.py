@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 
-from proxy.api.compat.compat_api import render_code_and_message
 from proxy.api.compat.kiss import API
+from shared.protocol.errors import PairwayError
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
 from tests.proxy.integration.inputs import ENGLISH
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -80,8 +83,12 @@ async def test_wrong_fields_have_its_errors(
     assert message in answer.json()["message"]
 
 
-def test_errors_are_those_of_immersive() -> None:
-    assert API.render_error is render_code_and_message
+@pytest.mark.parametrize("error", every_error(), ids=lambda error: error.code)
+def test_every_error_has_its_format(error: PairwayError) -> None:
+    answer = API.render_error(Request({"type": "http"}), error)
+    members = json.loads(bytes(answer.body))
+    assert (answer.status_code, members) == (error.http_status, {"error": error.code, "message": error.detail})
+    assert ("retry-after" in answer.headers) == (error.retry_after is not None)
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain"])
