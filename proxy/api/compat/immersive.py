@@ -38,7 +38,7 @@ async def serve_translate(request: Request) -> Response:
 
 
 def render_error(request: Request, error: PairwayError) -> Response:
-    """Render an error; one without a key says where this API has it."""
+    """Render an error; that of a missing key names its place."""
     if isinstance(error, KeyRequiredError):
         error = KeyRequiredError("This needs a key in the address: …/imme?token=KEY.")
     return render_code_and_message(request, error)

@@ -97,6 +97,29 @@ async def test_other_than_json_is_refused(running: RunningProxy, kind: str) -> N
     assert (answer.status_code, answer.json()["error"]) == (415, "unsupported-media")
 
 
+async def test_extension_needs_the_setting(fake: FakeReplica, running: RunningProxy) -> None:
+    page = {"Origin": "chrome-extension://abcdefghijklmnopabcdefghijklmnop"}
+    asked = {
+        **page,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
+    refused = await running.client.post("/kiss", json=ONE, headers=page)
+    assert (refused.status_code, refused.json()["error"]) == (403, "origin-refused")
+    async with proxy([fake], cors_origins=("chrome-extension://*",)) as allowing:
+        for path, body in (
+            ("/kiss", ONE),
+            ("/imme", {"text_list": ["Hello"], "source_lang": "en", "target_lang": "de"}),
+        ):
+            preflight = await allowing.client.options(path, headers=asked)
+            answer = await allowing.client.post(path, json=body, headers=page)
+            assert [each.status_code for each in (preflight, answer)] == [200, 200]
+            assert {each.headers["access-control-allow-origin"] for each in (preflight, answer)} <= {
+                page["Origin"],
+                "*",
+            }
+
+
 async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
     before, fake.translate.problem = len(fake.requests), (503, "overloaded")
     try:
