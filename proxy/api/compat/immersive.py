@@ -15,6 +15,7 @@ from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse
 from shared.protocol.errors import KeyRequiredError, PairwayError
 from shared.protocol.headers import BEARER
+from shared.protocol.translate_request import AUTO
 
 # The extension waits for 120 to 300 s; a user looks at the page.
 QUEUE_SECONDS: Final = 25.0
@@ -27,7 +28,7 @@ async def serve_translate(request: Request) -> Response:
         await run.authenticate(f"{BEARER} {key}" if key else None)
         fields = json_fields(await run.read_json_body())
         run.queue_seconds = QUEUE_SECONDS
-        source = fields.text("source_lang")
+        source = fields.text("source_lang") or AUTO
         texts = fields.strings("text_list")
         tags = parse_source(source, "source_lang"), parse_code(fields.text("target_lang"), "target_lang")
         translations = [

@@ -15,6 +15,7 @@ from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.headers import BEARER
+from shared.protocol.translate_request import AUTO
 
 # It waits for 30 s; a translation needs the rest.
 QUEUE_SECONDS: Final = 20.0
@@ -29,11 +30,11 @@ async def serve_translate(request: Request) -> Response:
         await run.authenticate(f"{BEARER} {key}" if key else None)
         fields = json_fields(await run.read_json_body())
         run.queue_seconds = QUEUE_SECONDS
-        is_batch = "texts" in fields.members
+        is_batch = fields.members.get("texts") is not None
         texts = fields.strings("texts") if is_batch else [fields.text("text")]
         if not is_batch and not isinstance(fields.members.get("text"), str):
             raise InvalidRequestError([("text", "is required, or texts with a list of strings")])
-        source = fields.text("from")
+        source = fields.text("from") or AUTO
         tags = parse_source(source, "from"), parse_code(fields.text("to"), "to")
         translations = [
             {"text": text, "src": _CODES.get(detected, detected) if detected else source}

@@ -56,6 +56,12 @@ async def test_source_is_named_in_its_codes(running: RunningProxy, text: str, sr
     assert answer.json()["src"] == src
 
 
+@pytest.mark.parametrize("change", [{"texts": None}, {"from": None}, {"from": ""}, {"more": [1]}])
+async def test_nulls_and_other_fields_change_nothing(running: RunningProxy, change: dict[str, Any]) -> None:
+    answer = await running.client.post("/kiss", json={"text": "123", "from": "auto", "to": "de", **change})
+    assert (answer.status_code, answer.json()) == (200, {"text": "123", "src": "auto"})
+
+
 @pytest.mark.parametrize("code", ["zh-CN", "zh_CN", "ZH-CN"])
 async def test_codes_are_read_in_any_spelling(running: RunningProxy, code: str) -> None:
     answer = await running.client.post("/kiss", json={**ONE, "to": code})
@@ -67,7 +73,7 @@ async def test_codes_are_read_in_any_spelling(running: RunningProxy, code: str) 
     [
         ({"text": None}, 422, "invalid-request", "text: is required"),
         ({"text": ["a"]}, 422, "invalid-request", "text: is required"),
-        ({"texts": None}, 422, "invalid-request", "texts: must be a list of strings"),
+        ({"texts": 0}, 422, "invalid-request", "texts: must be a list of strings"),
         ({"texts": "Hello"}, 422, "invalid-request", "texts: must be a list of strings"),
         ({"texts": ["a", None]}, 422, "invalid-request", "texts: must be a list of strings"),
         ({"to": ""}, 422, "invalid-request", "to:"),
