@@ -140,7 +140,7 @@ def _read_splitting(request: TextRequest, name: str, value: object) -> None:
 def _read_formality(request: TextRequest, name: str, value: object) -> None:
     formality = _choice(name, value, (*_OTHER_FORMALITIES, *_OUTRIGHT_FORMALITIES))
     if formality in _OUTRIGHT_FORMALITIES:
-        raise BadRequestError(f"Target language '{request.target}' doesn't support formality.")
+        raise BadRequestError(f"Target language '{request.target.upper()}' doesn't support formality.")
     if formality != "default":
         request.ignored.append(name)
 

@@ -1,0 +1,113 @@
+"""DeepL's paths with anything in the request: its answers, its errors, and never one of ours."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from proxy.api.compat.deepl import translate
+from proxy.api.compat.deepl.api import API
+from tests.proxy.api.compat.hostile_requests import hostile_requests
+from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.fake_replica import FakeReplica, replicas
+
+OPTIONS = [
+    *("source_lang", "auth_key", "context", "split_sentences", "formality", "preserve_formatting"),
+    *(
+        "tag_handling",
+        "tag_handling_version",
+        "outline_detection",
+        "splitting_tags",
+        "non_splitting_tags",
+        "ignore_tags",
+    ),
+    *("model_type", "glossary_id", "glossary_ids", "style_id", "custom_instructions", "show_billed_characters"),
+]
+OTHER_PATHS = [route.path.replace("{document}", "x") for route in API.routes if route.path != "/v2/translate"]
+TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6)
+FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+async def running() -> Any:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
+
+
+def check_error(answer: httpx.Response) -> None:
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.status_code in {400, 404, 405, 413}, answer.text
+    assert list(answer.json()) == ["message"]
+    assert isinstance(answer.json()["message"], str)
+
+
+def check_translations(answer: httpx.Response, texts: list[str] | None = None) -> None:
+    items = answer.json()["translations"]
+    for item in items:
+        assert isinstance(item["text"], str)
+        assert isinstance(item["billed_characters"], int)
+        assert item["detected_source_language"]
+    if texts is not None:
+        assert [item["billed_characters"] for item in items] == [len(text) for text in texts]
+
+
+@pytest.mark.parametrize("path", ["/v2/translate", "/deepl/v2/translate"])
+@FEW
+@given(sent=hostile_requests("text", "target_lang", "source_lang") | hostile_requests("text", "target_lang", *OPTIONS))
+async def test_any_translation_has_an_answer_of_its_shape(
+    running: RunningProxy, path: str, sent: tuple[str, bytes]
+) -> None:
+    kind, body = sent
+    answer = await running.client.post(path, content=body, headers={"Content-Type": kind})
+    if answer.status_code == 200:
+        check_translations(answer)
+    else:
+        check_error(answer)
+
+
+@pytest.mark.parametrize("path", OTHER_PATHS)
+@settings(FEW, max_examples=20)
+@given(
+    sent=hostile_requests("type", "resource", "auth_key"),
+    query=st.dictionaries(st.sampled_from(["type", "resource", "product", "a"]), st.text(max_size=8), max_size=3),
+    method=st.sampled_from(["GET", "POST", "PUT"]),
+)
+async def test_any_request_to_other_paths_has_an_answer(
+    running: RunningProxy, path: str, sent: tuple[str, bytes], query: dict[str, str], method: str
+) -> None:
+    kind, body = sent
+    url = f"{path}?{urlencode(query, errors='ignore')}"
+    answer = await running.client.request(method, url, content=body, headers={"Content-Type": kind})
+    if answer.status_code == 200:
+        assert isinstance(answer.json(), list | dict)
+    else:
+        check_error(answer)
+
+
+@FEW
+@given(texts=TEXTS, in_form=st.booleans(), source=st.sampled_from(["EN", ""]))
+async def test_lists_keep_length_and_order(
+    running: RunningProxy, texts: list[str], source: str, *, in_form: bool
+) -> None:
+    asked = {"text": texts, "source_lang": source, "target_lang": "DE"}
+    kind = "application/x-www-form-urlencoded" if in_form else "application/json"
+    body = urlencode(asked, doseq=True) if in_form else json.dumps(asked)
+    answer = await running.client.post("/v2/translate", content=body, headers={"Content-Type": kind})
+    if answer.status_code == 200:
+        check_translations(answer, texts)
+    else:
+        check_error(answer)
+        assert source == ""
+        assert "could not be detected" in answer.json()["message"]
