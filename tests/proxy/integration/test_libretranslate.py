@@ -19,6 +19,7 @@ from tests.support.fake_replica import FakeReplica, replicas
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
 PREFIX = "/libretranslate"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+EXTENSION = "moz-extension://0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f"
 NO_WORDS = {"confidence": 0.0, "language": "en"}
 
 
@@ -51,7 +52,7 @@ class LibreTranslate:
 @pytest.fixture(scope="module")
 async def libre() -> AsyncGenerator[LibreTranslate]:
     fake = FakeReplica("en>de", "de>en", "fr>en", "zh-CN>en")
-    async with replicas(fake), proxy([fake], max_texts=5, max_text_chars=1000) as one:
+    async with replicas(fake), proxy([fake], max_texts=5, max_text_chars=1000, cors_origins=(EXTENSION,)) as one:
         yield LibreTranslate(one, fake)
 
 
@@ -144,15 +145,12 @@ async def test_html_has_empty_alternatives(libre: LibreTranslate) -> None:
 
 
 async def test_extensions_get_a_language_even_if_they_named_it(libre: LibreTranslate) -> None:
-    body = "q=Hello&source=en&target=de&format=text&api_key="
-    for origin, found in (
-        ("moz-extension://0a1b", {"confidence": 100.0, "language": "en"}),
-        (None, None),
-    ):
-        headers = FORM if origin is None else FORM | {"Origin": origin}
-        answer = await libre.client.post(f"{PREFIX}/translate", content=body, headers=headers)
-        if answer.status_code == 200:
-            assert answer.json().get("detectedLanguage") == found
+    for changes, language in (({}, "zh"), ({"source": "zh-CN"}, "zh-CN")):
+        asked = {"q": "Hello", "source": "zh", "target": "en", "format": "text", **changes}
+        answer = await libre.client.post(f"{PREFIX}/translate", json=asked, headers={"Origin": EXTENSION})
+        assert answer.json()["detectedLanguage"] == {"confidence": 100.0, "language": language}
+    answer = await libre.client.post(f"{PREFIX}/translate", json={**ASKED, "q": ["a"]}, headers={"Origin": EXTENSION})
+    assert list(answer.json()) == ["translatedText"]
 
 
 @pytest.mark.parametrize(
@@ -323,6 +321,15 @@ async def test_keys_are_in_its_places(redis: RedisServer) -> None:
             for key, expected in ((None, (400, KEY_NEEDED)), ("", (400, KEY_NEEDED)), ("no", (403, KEY_INVALID))):
                 answer = await one.client.post(path, json={**ASKED, "api_key": key})
                 assert (answer.status_code, answer.json()) == (expected[0], {"error": expected[1]})
+        operators, _ = await new_key(one, scopes=["translate", "operate"])
+        for sent, status in (
+            ({"json": {**ASKED, "api_key": operators}}, 200),
+            ({"params": {**ASKED, "api_key": operators}}, 403),
+        ):
+            answer = await one.client.post(f"{PREFIX}/translate", headers=FORM, **cast("dict[str, Any]", sent))
+            assert answer.status_code == status, "URLs are kept in logs"
+        answer = await one.client.post(f"{PREFIX}/translate?api_key={shown}", json=ASKED)
+        assert answer.status_code == 400, "with a body the query is not read"
         detected = await one.client.post(f"{PREFIX}/detect", json={"q": ENGLISH, "api_key": shown})
         assert detected.json()[0]["language"] == "en"
         answer = await one.client.post(f"{PREFIX}/detect", json={"q": ENGLISH})
