@@ -30,8 +30,8 @@ from tests.support.processes import Server, free_port, redis_server
 
 PREFIX = "pairway-test:"
 # What lives until it is deleted: keys, the index of them, and the glossaries of keys.
-KEPT = (f"{PREFIX}key:", f"{PREFIX}keys", *(f"{PREFIX}{name}:key-" for name in ("glossaries", "glossary")))
-KEPT = (*KEPT, f"{PREFIX}glossary-owners", f"{PREFIX}glossary-bytes")
+KEPT_NAMES = ("key:", "keys", "glossaries:key-", "glossary:key-", "glossary-owners", "glossary-bytes")
+KEPT = tuple(f"{PREFIX}{name}" for name in KEPT_NAMES)
 
 # For clients of servers without TLS: to read the machine's certificates takes longer than most tests.
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
