@@ -1,4 +1,4 @@
-"""An answer that takes longer than DeepL's own client waits: it asks again, and the text is translated once."""
+"""An answer that takes longer than DeepL's own clients wait: they ask again, and each text is translated once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.clients, pytest.mark.engine, pytest.mark.xdist_group("clients")]
 
-# The client waits 10 s for an answer.
+# The one for Python waits 10 s for an answer, the one for Node.js 5 s.
 SLOW_SECONDS: Final = 12.0
 WITHIN: Final = 120.0
-TEXT: Final = "My grandmother bought 47 apples."
+TEXTS: Final = ("My grandmother bought 47 apples.", "My grandfather sold 58 apples.")
 _SERVED: Final = re.compile(r'^pairway_apiserver_requests_total\{[^}]*pair="en-de"[^}]*\} ([0-9.]+)$', re.MULTILINE)
 _SEGMENTS: Final = re.compile(r'^pairway_apiserver_segments_total\{[^}]*pair="en-de"[^}]*\} ([0-9.]+)$', re.MULTILINE)
 
@@ -28,30 +28,38 @@ async def counted(fleet: ClientFleet, pattern: re.Pattern[str]) -> float:
     return sum(map(float, pattern.findall(metrics)))
 
 
-async def test_slow_text_is_translated_once(fleet: ClientFleet) -> None:
-    """The engine stands still for 12 s, which is when the client has given up once and asked again."""
+async def test_slow_texts_are_translated_once(fleet: ClientFleet) -> None:
+    """The engines stand still for 12 s; by then both clients have given up at least once, and asked again."""
     served, segments = await counted(fleet, _SERVED), await counted(fleet, _SEGMENTS)
     engines = fleet.engines()
     assert engines
     for engine in engines:
         engine.suspend()
+    asked = fleet.folder / "asked"
+    asked.touch()
     began = time.monotonic()
     try:
-        program = asyncio.create_task(fleet.run("deepl_slow_client.py", text=TEXT))
-        await wait_until(
-            lambda: time.monotonic() - began > SLOW_SECONDS or program.done(), WITHIN, "12 s have passed", pause=0.1
-        )
+        scripts = zip(("deepl_slow_client.py", "deepl_slow_client.mjs"), TEXTS, strict=True)
+        runs = [fleet.run(script, text=text, asked=str(asked)) for script, text in scripts]
+        programs = asyncio.gather(*runs)
+
+        def asked_again() -> bool:
+            late = time.monotonic() - began > SLOW_SECONDS
+            return programs.done() or (late and len(asked.read_text().splitlines()) > 1)
+
+        await wait_until(asked_again, WITHIN, "12 s have passed, and the client asked again", pause=0.1)
     finally:
         for engine in engines:
             engine.resume()
-    found = (await program).value("slow")
-    assert "47" in found["text"]
-    assert found["asked"] == 2
-    # Later: a second translation of it may still be under way.
+    python, node = [outcomes.value("slow") for outcomes in await programs]
+    assert "47" in python
+    assert "58" in node
+    assert len(asked.read_text().splitlines()) > 1
+    # Later: a second translation of either may still be under way.
     await fleet.http.post(
         "/translate",
         json={"text": "It is cold.", "source_lang": "en", "target_lang": "de"},
         headers={"Authorization": f"Bearer {fleet.keys['good']}"},
     )
-    assert await counted(fleet, _SEGMENTS) - segments == 2, "the slow text and the one after it, once each"
-    assert await counted(fleet, _SERVED) - served == 2
+    assert await counted(fleet, _SEGMENTS) - segments == 3, "both slow texts and the one after them, once each"
+    assert await counted(fleet, _SERVED) - served == 3
