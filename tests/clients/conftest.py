@@ -1,4 +1,4 @@
-"""A real fleet for real clients: Redis, an API server with both demo models, a proxy with keys on, each a process."""
+"""A real fleet for real clients: Redis, an API server with both demo models, and two proxies, one with keys, one without."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ PATIENT: Final = {"APISERVER_STALL_SECONDS": "600", "APISERVER_CANARY_TIMEOUT": 
 
 @dataclass
 class ClientFleet:
-    """The processes, the proxy's address, the keys by kind, and a client of the proxy."""
+    """The processes, the proxies' addresses, the keys by kind, and a client of the proxy with keys."""
 
     url: str
+    open_url: str
     keys: dict[str, str]
     http: httpx.AsyncClient
     api_server: Server
@@ -52,10 +53,10 @@ class ClientFleet:
         """Return the processes of vLLM's engines."""
         return self.api_server.children("EngineCore")
 
-    async def pairs(self) -> set[str]:
-        """Return the pairs that are ready."""
+    async def pairs(self, url: str) -> set[str]:
+        """Return the pairs that a proxy knows to be ready."""
         try:
-            pairs = (await self.http.get("/health")).json()["pairs"]
+            pairs = (await self.http.get(f"{url}/health")).json()["pairs"]
         except httpx.TransportError:
             return set()
         return {pair for pair in pairs if pairs[pair]["ready"]}
@@ -78,31 +79,34 @@ class ClientFleet:
 @pytest.fixture(scope="session")
 async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[ClientFleet]:
     folder = tmp_path_factory.mktemp("clients")
-    redis_port, proxy_port, port = free_port(), free_port(), free_port()
+    redis_port, proxy_port, open_port, port = (free_port() for _ in range(4))
     catalog = {"APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"), "APISERVER_PORT": str(port)}
     usual = {"APISERVER_DRAIN_SECONDS": "0", "APISERVER_LOG_FORMAT": "text"}
     environment = {
-        "PROXY_PORT": str(proxy_port),
         "PROXY_REPLICAS": f"http://127.0.0.1:{port}",
         "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
-        "PROXY_KEYS": "on",
         "PROXY_OPERATOR_TOKEN": OPERATOR_TOKEN,
+        "PROXY_CORS_ORIGINS": "chrome-extension://*,moz-extension://*",
         "PROXY_DRAIN_SECONDS": "0",
         "PROXY_LOG_FORMAT": "text",
     }
     redis = redis_server(redis_port, folder)
     api_server = python_server("apiserver", folder, {**catalog, **usual, **PATIENT}, "apiserver")
-    proxy = python_server("proxy", folder, environment, "proxy")
-    servers = (redis, api_server, proxy)
-    url = f"http://127.0.0.1:{proxy_port}"
+    keyed, unkeyed = (
+        {"PROXY_PORT": str(each), "PROXY_KEYS": keys} for each, keys in ((proxy_port, "on"), (open_port, "off"))
+    )
+    proxy = python_server("proxy", folder, environment | keyed, "proxy")
+    open_proxy = python_server("proxy", folder, environment | unkeyed, "open_proxy")
+    servers = (redis, api_server, proxy, open_proxy)
+    url, open_url = f"http://127.0.0.1:{proxy_port}", f"http://127.0.0.1:{open_port}"
     async with httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
-        fleet = ClientFleet(url, {}, client, api_server, f"http://127.0.0.1:{port}", proxy, folder)
+        fleet = ClientFleet(url, open_url, {}, client, api_server, f"http://127.0.0.1:{port}", proxy, folder)
         try:
             for server in servers:
                 server.start()
 
             async def ready() -> bool:
-                return await fleet.pairs() >= PAIRS
+                return all([await fleet.pairs(each) >= PAIRS for each in (url, open_url)])
 
             await wait_until(ready, READY_WITHIN, f"all pairs ready\n{fleet.logs()}", pause=0.2)
             await fleet.create_keys()

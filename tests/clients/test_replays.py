@@ -36,7 +36,8 @@ async def test_client_gets_what_it_needs(fleet: ClientFleet, client: str) -> Non
     names = {name.upper().replace("-", "_").replace(" ", "_"): key for name, key in fleet.keys.items()}
     wrong: list[str] = []
     for exchange in TABLES[client]:
-        answer = await send(urlsplit(fleet.url).port or 0, exchange, names)
+        url = fleet.open_url if exchange.open else fleet.url
+        answer = await send(urlsplit(url).port or 0, exchange, names)
         if answer.status != exchange.status:
             wrong.append(f"{exchange.about}: status {answer.status}, not {exchange.status}: {answer.text[:500]}")
         elif exchange.needs is not None and (differs := mismatch(exchange.needs, answer.content)):

@@ -6,10 +6,15 @@ import re
 
 from tests.clients.replays.exchange import FORM, JSON, Exchange
 
-# An extension's page is no foreign page: a service worker sends its own origin, or none.
-_IMMERSIVE = f"POST /imme?token=$GOOD HTTP/1.1\nUser-Agent: Mozilla/5.0\n{JSON}"
-_KISS = "User-Agent: Mozilla/5.0\nContent-type: application/json"
-_TWP = f"User-Agent: Mozilla/5.0\n{FORM}"
+# Browsers add an extension's origin; the operator allows those of extensions.
+_CHROME = "User-Agent: Mozilla/5.0\nOrigin: chrome-extension://bpoadfkcbjbfhfodiogcnhhhpibjhbnh\nSec-Fetch-Site: none"
+_FIREFOX = (
+    "User-Agent: Mozilla/5.0\nOrigin: moz-extension://2f4ba0b1-5f4f-4d5c-9a0e-2b6c9f1c7f33\nSec-Fetch-Site: cross-site"
+)
+_PAGE = "User-Agent: Mozilla/5.0\nOrigin: https://example.com\nSec-Fetch-Site: cross-site"
+_IMMERSIVE = f"POST /imme?token=$GOOD HTTP/1.1\n{_CHROME}\n{JSON}"
+_KISS = f"{_FIREFOX}\nContent-type: application/json"
+_TWP = f"{_CHROME}\n{FORM}"
 
 IMMERSIVE = (
     Exchange(
@@ -28,6 +33,12 @@ IMMERSIVE = (
         _IMMERSIVE.replace("/imme?", "/imme/?"),
         '{"source_lang":"en","target_lang":"fr","text_list":["It is cold."]}',
         needs={"translations": [{"text": re.compile("froid")}]},
+    ),
+    Exchange(
+        "the same from a web page, which is no extension",
+        f"POST /imme?token=$GOOD HTTP/1.1\n{_PAGE}\n{JSON}",
+        '{"source_lang":"en","target_lang":"fr","text_list":["It is cold."]}',
+        status=403,
     ),
     Exchange(
         "an empty key is none",

@@ -26,7 +26,8 @@ class Exchange:
     """A request and what its client needs of the answer.
 
     ``head`` is the request line and the headers, without Host and Content-Length. ``needs`` is compared by ``mismatch``.
-    ``keeps`` names members of the answer that later requests contain as ``$NAME``.
+    ``keeps`` names members of the answer that later requests contain as ``$NAME``. ``open``: it goes to a proxy without
+    keys.
     """
 
     about: str
@@ -35,6 +36,7 @@ class Exchange:
     status: int = 200
     needs: Any = None
     keeps: Mapping[str, str] = field(default_factory=dict[str, str])
+    open: bool = False
 
 
 @dataclass(frozen=True)

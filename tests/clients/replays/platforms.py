@@ -6,7 +6,19 @@ import re
 
 from tests.clients.replays.exchange import FORM, JSON, Exchange
 
+# PHP's curl: a boundary of its own, and fields in the order that they are set.
+_BOUNDARY = "------------------------d74496d66958873e"
+_PHP = f"Accept: */*\nContent-Type: multipart/form-data; boundary={_BOUNDARY}"
 _EXCON = f"User-Agent: excon/1.2.5\n{FORM}"
+
+
+def _multipart(**fields: str) -> str:
+    parts = [
+        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ]
+    return "".join((*parts, f"--{_BOUNDARY}--\r\n"))
+
 
 DISCOURSE = (
     Exchange(
@@ -39,17 +51,34 @@ DISCOURSE = (
 )
 
 NEXTCLOUD = (
-    Exchange("every construction reads the languages", "GET /libretranslate/languages HTTP/1.1", needs=list),
     Exchange(
-        "detection",
-        f"POST /libretranslate/detect HTTP/1.1\n{FORM}",
-        "q=O%C3%B9+est+la+gare+%3F&api_key=$GOOD",
+        "every construction posts nothing to the root",
+        f"POST /libretranslate/ HTTP/1.1\n{_PHP}",
+        _multipart(),
+        status=404,
+    ),
+    Exchange(
+        "every construction reads the settings, with a body",
+        f"GET /libretranslate/frontend/settings HTTP/1.1\n{_PHP}",
+        _multipart(),
+        needs={"language": dict},
+    ),
+    Exchange(
+        "every construction reads the languages, with a body",
+        f"GET /libretranslate/languages HTTP/1.1\n{_PHP}",
+        _multipart(),
+        needs=list,
+    ),
+    Exchange(
+        "detection: the text in the query, and a form without fields",
+        f"POST /libretranslate/detect?q=O%C3%B9+est+la+gare+%3F&api_key=$GOOD HTTP/1.1\n{_PHP}",
+        _multipart(),
         needs=[{"language": "fr", "confidence": float}],
     ),
     Exchange(
-        "translation",
-        f"POST /libretranslate/translate HTTP/1.1\n{FORM}",
-        "q=O%C3%B9+est+la+gare+%3F&source=fr&target=en&api_key=$GOOD",
+        "translation: a form with files' media type",
+        f"POST /libretranslate/translate HTTP/1.1\n{_PHP}",
+        _multipart(q="Où est la gare ?", format="html", source="fr", target="en", api_key="$GOOD"),
         needs={"translatedText": re.compile("station")},
     ),
 )
@@ -58,8 +87,8 @@ WAGTAIL = (
     Exchange(
         "a list of rich texts, whose length is compared",
         f"POST /libretranslate/translate HTTP/1.1\n{JSON}",
-        '{"q": ["<p>Where is the <b>station</b>?</p>", "It is cold."], "source": "en", "target": "fr", "format": "html", '
-        '"api_key": "$GOOD"}',
+        '{"q": ["<p>Where is the <b>station</b>?</p>", "It is cold."], "source": "en", "target": "fr", "api_key": "$GOOD", '
+        '"format": "html"}',
         needs={"translatedText": [re.compile("^<p>.*gare.*</p>$"), re.compile("froid")]},
     ),
 )

@@ -48,9 +48,17 @@ SUBTITLE_EDIT = (
         needs={"message": str},
     ),
     Exchange(
-        "DeepLX: the same form, without a formality",
-        f"POST /deeplx/v2/translate?token=$GOOD HTTP/1.1\n{FORM}",
+        "DeepLX: the same form at the root, and no place for a key",
+        f"POST /v2/translate HTTP/1.1\n{FORM}",
         "text=Where+is+the+station%3F&target_lang=de&source_lang=en",
         needs={"translations": [{"text": re.compile("Bahnhof")}]},
+        open=True,
+    ),
+    Exchange(
+        "DeepLX where keys are on: the answer is shown",
+        f"POST /v2/translate HTTP/1.1\n{FORM}",
+        "text=Where+is+the+station%3F&target_lang=de&source_lang=en",
+        status=403,
+        needs={"message": str},
     ),
 )

@@ -7,6 +7,7 @@ import re
 from tests.clients.replays.exchange import JSON, Exchange
 
 _AGENT = "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Zotero/8.0"
+_JSON_UTF8 = f"{JSON}; charset=utf-8"
 _WEB = (
     '{"jsonrpc":"2.0","method" : "LMT_handle_texts","id":8300010001,"params":{"texts":[{"text":"Hi","requestAlternatives":3}],'
     '"splitting":"newlines","lang":{"source_lang_user_selected":"EN","target_lang":"DE"},"timestamp":1700000000000,'
@@ -29,20 +30,20 @@ ZOTERO = (
     ),
     Exchange(
         "DeepL(Custom): a DeepLX address with the key in it",
-        f"POST /deeplx/translate?token=$GOOD HTTP/1.1\n{_AGENT}\n{JSON}",
+        f"POST /deeplx/translate?token=$GOOD HTTP/1.1\n{_AGENT}\n{_JSON_UTF8}",
         '{"text":"Where is the station?","source_lang":"EN","target_lang":"DE"}',
         needs={"data": re.compile("Bahnhof"), "code": 200},
     ),
     Exchange(
         "DeepL(Custom): without a key",
-        f"POST /deeplx/translate HTTP/1.1\n{_AGENT}\n{JSON}",
+        f"POST /deeplx/translate HTTP/1.1\n{_AGENT}\n{_JSON_UTF8}",
         '{"text":"Hi","source_lang":"EN","target_lang":"DE"}',
         status=401,
         needs={"code": 401, "message": str},
     ),
     Exchange(
         "DeepLX: it speaks DeepL's web page, so it gets a hint",
-        f"POST /deeplx/translate?token=$GOOD HTTP/1.1\n{_AGENT}\nContent-Type: application/json; charset=utf-8",
+        f"POST /deeplx/translate?token=$GOOD HTTP/1.1\n{_AGENT}\n{_JSON_UTF8}",
         _WEB,
         status=400,
         needs={"code": 400, "message": re.compile("DeepL|text")},
