@@ -22,7 +22,7 @@ MASTODON = (
         '"api_key":"$GOOD"}',
         needs={
             "translatedText": [
-                re.compile(r"^<p>.*Bahnhof.*<span translate=\"no\">:cat:</span>.*</p>$"),
+                re.compile(r"^<p>.*<strong>.*</strong>.*<span translate=\"no\">:cat:</span>.*</p>$"),
                 re.compile(r"kalt"),
                 re.compile(r"12"),
                 str,
