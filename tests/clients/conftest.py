@@ -20,10 +20,10 @@ from tests.support.waiting import wait_until
 READY_WITHIN: Final = 400.0
 PAIRS: Final = {"en-de", "de-en", "en-fr", "fr-en"}
 OPERATOR_TOKEN: Final = "operator-token-of-the-clients"
-# A refused request's minute or day may end between two calls, so programs repeat them until one is refused.
+# A minute or a month may end between two calls, so programs repeat them until one is refused.
 GRANTS: Final[dict[str, dict[str, Any]]] = {
     "good": {},
-    "quota": {"chars_per_day": 50},
+    "quota": {"chars_per_month": 50},
     "rate": {"requests_per_minute": 1},
     "revoked": {},
     "en-de only": {"pairs": ["en-de", "de-en"]},

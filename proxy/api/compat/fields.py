@@ -90,7 +90,9 @@ async def parse_fields(request: Request, body: bytes, repair: Callable[[bytes], 
     content_type = request_header(request, "content-type") or ""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == MULTIPART:
-        return Fields(_grouped(await parse_multipart(body, content_type)), is_json=False)
+        pairs = await parse_multipart(body, content_type)
+        # PHP's curl sends a form without fields beside a query: Nextcloud.
+        return Fields(_grouped(pairs), is_json=False) if pairs else query_fields(request)
     if kind == URLENCODED and not body.lstrip().startswith(_OBJECT_START):
         pairs = parse_urlencoded(body) if len(body) <= INLINE_BYTES else await asyncio.to_thread(parse_urlencoded, body)
         return Fields(_grouped(pairs), is_json=False)

@@ -2,6 +2,7 @@
 
 import deepl
 from deepl import http_client
+from deepl.api_data import MultilingualGlossaryDictionaryEntries, MultilingualGlossaryInfo
 from observe import configuration, observe
 
 given = configuration()
@@ -36,8 +37,8 @@ def from_csv() -> dict[str, str]:
     return entries
 
 
-def dictionary(source: str, target: str, entries: dict[str, str]) -> deepl.MultilingualGlossaryDictionaryEntries:
-    return deepl.MultilingualGlossaryDictionaryEntries(source, target, entries)
+def dictionary(source: str, target: str, entries: dict[str, str]) -> MultilingualGlossaryDictionaryEntries:
+    return MultilingualGlossaryDictionaryEntries(source, target, entries)
 
 
 def several_pairs() -> dict[str, object]:
@@ -45,7 +46,7 @@ def several_pairs() -> dict[str, object]:
     both = [dictionary("EN", "DE", {"gateway": "Zubringer"}), dictionary("EN", "FR", {"gateway": "portail"})]
     glossary = good.create_multilingual_glossary("several pairs", both)
 
-    def shape(each: deepl.MultilingualGlossaryInfo) -> list[list[object]]:
+    def shape(each: MultilingualGlossaryInfo) -> list[list[object]]:
         return sorted([pair.source_lang, pair.target_lang, pair.entry_count] for pair in each.dictionaries)
 
     def entries(target: str) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from proxy.api.compat.fields import Fields, json_fields, query_fields
+from proxy.api.compat.fields import Fields, json_fields, parse_fields, query_fields
 from shared.protocol.errors import BadRequestError
 
 
@@ -30,6 +30,13 @@ def test_broken_json_is_repaired_once() -> None:
 def test_repeated_names_of_a_query_are_a_list() -> None:
     request = Request({"type": "http", "query_string": b"q=a&q=b&q=c&target=de"})
     assert query_fields(request) == Fields({"q": ["a", "b", "c"], "target": "de"}, is_json=False, in_url=True)
+
+
+async def test_form_without_fields_leaves_the_query() -> None:
+    """PHP's curl sends one."""
+    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+    request = Request({"type": "http", "query_string": b"q=a", "headers": headers})
+    assert await parse_fields(request, b"--x--\r\n") == Fields({"q": "a"}, is_json=False, in_url=True)
 
 
 def test_text_of_other_types_is_empty() -> None:
