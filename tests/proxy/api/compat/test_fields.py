@@ -34,8 +34,8 @@ def test_repeated_names_of_a_query_are_a_list() -> None:
 
 async def test_form_without_fields_leaves_the_query() -> None:
     """PHP's curl sends one."""
-    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
-    request = Request({"type": "http", "query_string": b"q=a", "headers": headers})
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    request = Request({"type": "http", "query_string": b"q=a", "state": {"headers": headers}})
     assert await parse_fields(request, b"--x--\r\n") == Fields({"q": "a"}, is_json=False, in_url=True)
 
 
