@@ -98,7 +98,9 @@ def _refuse_path(api: CompatApi) -> Handler:
         }
         shown = mask_secrets(path)
         if methods:
-            raise MethodNotAllowedError(f"{shown} accepts {', '.join(sorted(methods))}, not {request.method}.")
+            allowed = ", ".join(sorted(methods))
+            detail = f"{shown} accepts {allowed}, not {request.method}."
+            raise MethodNotAllowedError(detail, headers={"Allow": allowed})
         raise NotFoundError(f"The path {shown} does not exist.")
 
     return refuse

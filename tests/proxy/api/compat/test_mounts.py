@@ -48,6 +48,7 @@ async def test_other_paths_and_methods_have_the_apis_own_errors(
 ) -> None:
     answer = await running.client.request(method, path)
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
+    assert answer.headers.get("allow") == ("POST" if status == 405 else None)
 
 
 async def test_native_paths_keep_their_errors(running: RunningProxy) -> None:
