@@ -108,6 +108,8 @@ async def test_one_undetectable_text_does_not_fail_a_list(libre: LibreTranslate)
     assert answer["translatedText"][:2] == [f"[de>en by fake] {text}" for text in (GERMAN, RUSSIAN)]
     assert [each["language"] for each in answer["detectedLanguage"]] == ["de", "de", "de"]
     assert len(answer["translatedText"]) == 3
+    answer = await libre.ask(q=[ENGLISH, RUSSIAN], source="auto", target="en")
+    assert answer["translatedText"] == [ENGLISH, RUSSIAN], "a list in the target language"
 
 
 async def test_undetectable_text_is_refused(libre: LibreTranslate) -> None:
