@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import Request, Response
 
 from proxy.api.compat.compat_api import CompatApi, CompatRoute
-from proxy.api.compat.deepl import languages, translate, usage
+from proxy.api.compat.deepl import glossaries, languages, translate, usage
 from proxy.api.compat.deepl.errors import render_error
 from shared.protocol.errors import NotFoundError
 
@@ -29,4 +29,6 @@ _NOT_OFFERED: Final = (
     CompatRoute(("POST",), "/v2/write/rephrase", refuse_write, at_root=True),
     CompatRoute(("POST",), "/v2/write/correct", refuse_write, at_root=True),
 )
-API: Final = CompatApi("deepl", (*translate.ROUTES, *languages.ROUTES, *usage.ROUTES, *_NOT_OFFERED), render_error)
+API: Final = CompatApi(
+    "deepl", (*translate.ROUTES, *languages.ROUTES, *usage.ROUTES, *glossaries.ROUTES, *_NOT_OFFERED), render_error
+)

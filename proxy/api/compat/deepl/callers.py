@@ -1,8 +1,10 @@
-"""Callers: DeepL's places for keys, and requests that translate nothing."""
+"""Callers: DeepL's places for keys, small requests, and what had no effect."""
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from fastapi import Request
@@ -11,7 +13,7 @@ from proxy.api.compat.fields import Fields, header_key, parse_fields, query_fiel
 from proxy.context import context
 from proxy.keys.api_key import ApiKey, Scope
 from shared.http.body import read_body
-from shared.http.request_context import add_log_fields
+from shared.http.request_context import add_log_fields, add_response_headers
 from shared.protocol.deadline import Deadline
 from shared.protocol.headers import BEARER
 
@@ -19,6 +21,10 @@ _SCHEMES: Final = ("DeepL-Auth-Key", BEARER)
 # The parameters of a list of languages, and a key.
 SMALL_BODY_BYTES: Final = 4096
 SMALL_BODY_SECONDS: Final = 5.0
+# Names of fields that had no effect.
+IGNORED_HEADER: Final = "X-Pairway-Ignored"
+MAX_IGNORED: Final = 16
+_SHOWN_NAME: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
 
 
 def header_authorization(request: Request) -> str | None:
@@ -67,3 +73,10 @@ async def identify(request: Request, fields: Fields) -> ApiKey | None:
     key = await authenticator.identify(authorization, Scope.TRANSLATE)
     add_log_fields(request, key=key.id)
     return key
+
+
+def note_ignored(request: Request, names: Sequence[str]) -> None:
+    """Add the names of fields that had no effect to the response's headers."""
+    if names:
+        shown = sorted({name if _SHOWN_NAME.fullmatch(name) else "?" for name in names})
+        add_response_headers(request, {IGNORED_HEADER: ", ".join(shown[:MAX_IGNORED])})

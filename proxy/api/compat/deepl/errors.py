@@ -24,10 +24,11 @@ _STATUSES: Final[Mapping[str, int]] = {
     "unknown-pair": _BAD_REQUEST,
     "unusable-output": _BAD_REQUEST,  # a repeat fails again, and DeepL's clients repeat what is 500 or more
     "request-timeout": 504,
+    "glossaries-full": _QUOTA_EXCEEDED,
 }
-_DEEPL_STATUSES: Final = frozenset({400, 403, 404, 405, 413, 429, 456, 500, 503, 504})
+_DEEPL_STATUSES: Final = frozenset({400, 403, 404, 405, 413, 415, 429, _QUOTA_EXCEEDED, 500, 503, 504})
 # After one of these, Weblate does not ask again for 30 minutes.
-_SILENCING_WEBLATE: Final = frozenset({429, _UNAVAILABLE})
+_FOR_WEBLATE: Final[Mapping[int, int]] = {429: _INTERNAL, _UNAVAILABLE: _INTERNAL, _QUOTA_EXCEEDED: _BAD_REQUEST}
 _WEBLATE: Final = "Weblate/"
 _KEY_NEEDED: Final = "A key is needed: send the header Authorization: DeepL-Auth-Key KEY."
 
@@ -35,16 +36,14 @@ _KEY_NEEDED: Final = "A key is needed: send the header Authorization: DeepL-Auth
 def status_of(error: PairwayError, user_agent: str) -> int:
     """Return DeepL's status for an error.
 
-    Weblate gets 500 for faults that pass.
+    Weblate gets 500 for faults that pass, and translates on where glossaries are too many.
     """
     if isinstance(error, CharactersUsedError):
         return _QUOTA_EXCEEDED
     status = _STATUSES.get(error.code, error.http_status)
     if status not in _DEEPL_STATUSES:
         status = _BAD_REQUEST if status < _INTERNAL else _UNAVAILABLE
-    if status in _SILENCING_WEBLATE and user_agent.startswith(_WEBLATE):
-        return _INTERNAL
-    return status
+    return _FOR_WEBLATE.get(status, status) if user_agent.startswith(_WEBLATE) else status
 
 
 def render_error(request: Request, error: PairwayError) -> Response:
@@ -57,6 +56,10 @@ def render_error(request: Request, error: PairwayError) -> Response:
 
 def json_answer(request: Request, body: bytes) -> Response:
     """Return an answer of JSON, with the request's id as its trace."""
-    response = JsonBytesResponse(body)
+    return with_trace(request, JsonBytesResponse(body))
+
+
+def with_trace(request: Request, response: Response) -> Response:
+    """Return the response with the request's id as its trace."""
     response.raw_headers.append((_ENCODED_TRACE_HEADER, request.scope["state"]["request_id"].encode()))
     return response

@@ -63,6 +63,13 @@ def source_code(tag: str) -> str:
     return _base(tag).upper()
 
 
+@lru_cache(maxsize=CACHED_TAGS)
+def deepl_code(tag: str) -> str:
+    """Return DeepL's code of a tag, with its script and region: no → nb."""
+    language, hyphen, rest = tag.partition("-")
+    return f"{_CODES.get(language, language)}{hyphen}{rest}"
+
+
 def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLanguage]:
     """Return the languages that translations accept, by code.
 
@@ -85,6 +92,19 @@ async def serve_v2_languages(request: Request) -> Response:
     if kind == "source":
         listed = [_v2_source(each) for each in languages if each.is_source]
     return json_answer(request, to_json(listed))
+
+
+async def serve_glossary_pairs(request: Request) -> Response:
+    """Answer ``/v2/glossary-language-pairs``: served pairs, without variants."""
+    await identify(request, await read_parameters(request))
+    pairs = {
+        (_base(source), _base(target))
+        for source, targets in (await served_targets(request)).items()
+        for target in targets
+        if _base(source) != _base(target)
+    }
+    listed = [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]
+    return json_answer(request, to_json({"supported_languages": listed}))
 
 
 async def serve_v3_languages(request: Request) -> Response:
@@ -186,6 +206,7 @@ _V3_RENDERERS: Final[Mapping[str, Callable[[Sequence[CodedLanguage]], list[dict[
 }
 ROUTES: Final = (
     CompatRoute(("GET", "POST"), "/v2/languages", serve_v2_languages, at_root=True),
+    CompatRoute(("GET",), "/v2/glossary-language-pairs", serve_glossary_pairs, at_root=True),
     CompatRoute(("GET",), "/v3/languages", serve_v3_languages, at_root=True),
     CompatRoute(("GET",), "/v3/languages/resources", serve_v3_resources, at_root=True),
 )

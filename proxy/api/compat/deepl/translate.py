@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,7 +9,7 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatRoute
-from proxy.api.compat.deepl.callers import body_authorization, header_authorization
+from proxy.api.compat.deepl.callers import body_authorization, header_authorization, note_ignored
 from proxy.api.compat.deepl.errors import json_answer
 from proxy.api.compat.deepl.languages import source_code
 from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
@@ -18,7 +17,6 @@ from proxy.api.compat.fields import read_fields
 from proxy.api.compat.translations import build_request, translate
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
-from shared.http.request_context import add_response_headers
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, NotFoundError
 
@@ -26,10 +24,6 @@ from shared.protocol.errors import BadRequestError, NotFoundError
 LINGER_SECONDS: Final = 15.0
 # DeepL's client for Node.js and Weblate wait 5 s.
 QUEUE_SECONDS: Final = 4.0
-# Names of fields that had no effect.
-IGNORED_HEADER: Final = "X-Pairway-Ignored"
-MAX_IGNORED: Final = 16
-_SHOWN_NAME: Final = re.compile(r"[A-Za-z0-9_.\[\]-]{1,40}")
 # DeepL's own answer for texts without words; its client for Node.js needs a code.
 _DEFAULT_SOURCE: Final = "EN"
 
@@ -48,8 +42,7 @@ async def serve_translate(request: Request) -> Response:
         if fields.in_url:
             raise BadRequestError("The body is empty: send text and target_lang in it, as JSON or as a form.")
         asked = read_text_request(fields)
-        if asked.ignored:
-            add_response_headers(request, {IGNORED_HEADER: _shown_names(asked.ignored)})
+        note_ignored(request, asked.ignored)
         if asked.glossary_ids:
             raise NotFoundError("This server has no such glossary.")
         native = build_request(request, asked.texts, asked.source, asked.target, **asked.options)
@@ -79,11 +72,6 @@ def _first_detected(results: Sequence[Translation]) -> str:
         if result.detected is not None:
             return source_code(result.detected.lang)
     return _DEFAULT_SOURCE
-
-
-def _shown_names(names: Sequence[str]) -> str:
-    shown = sorted({name if _SHOWN_NAME.fullmatch(name) else "?" for name in names})
-    return ", ".join(shown[:MAX_IGNORED])
 
 
 ROUTES: Final = (CompatRoute(("POST",), "/v2/translate", serve_translate, at_root=True),)
