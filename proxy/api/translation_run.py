@@ -99,17 +99,20 @@ class TranslationRun:
         else:
             self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
 
-    async def add_terms(self, glossary_id: str, translate_request: TranslateRequest) -> RequestWithTerms:
-        """Add the found entries of the caller's glossary.
+    async def add_terms(
+        self, glossary_id: str, translate_request: TranslateRequest, *, for_variants: bool = False
+    ) -> RequestWithTerms:
+        """Add the found entries of the caller's glossary, as ``TermFinder.add_terms``.
 
         If it is ``truncated``, warn in the answer: :func:`proxy.translation.results.with_warning` with ``TRUNCATED``.
 
         Raises:
-            PairwayError: as ``TermFinder.add_terms``, or the deadline has passed.
+            PairwayError: as there, or the deadline has passed.
         """
         owner = auth.glossary_owner(self._known_caller(), self._authorization)
         add_log_fields(self.request, glossary=parse_id(glossary_id))
-        find = partial(self._parts.glossaries.term_finder.add_terms, owner, glossary_id, translate_request)
+        finder = self._parts.glossaries.term_finder
+        find = partial(finder.add_terms, owner, glossary_id, translate_request, for_variants=for_variants)
         try:
             async with asyncio.timeout(self.deadline.remaining()):
                 return await (self._retry(find) if self.queue_seconds else find())

@@ -39,8 +39,13 @@ class TermFinder:
     def __init__(self, cache: GlossaryCache) -> None:
         self._cache = cache
 
-    async def add_terms(self, owner: GlossaryOwner, glossary_id: str, request: TranslateRequest) -> RequestWithTerms:
+    async def add_terms(
+        self, owner: GlossaryOwner, glossary_id: str, request: TranslateRequest, *, for_variants: bool = False
+    ) -> RequestWithTerms:
         """Return the request with the found entries; its own terms come first.
+
+        ``for_variants``: without a fitting dictionary, that of the languages without script and region is used, as zh
+        for zh-Hant.
 
         Raises:
             UnknownGlossaryError: the owner has no such glossary.
@@ -52,6 +57,8 @@ class TermFinder:
         glossary = await self._cache.get(owner, parse_id(glossary_id))
         pair = LanguagePair(request.source_lang, request.target_lang)
         fitting = stand_ins(pair, glossary.matchers)
+        if not fitting and for_variants and (bare := _without_variants(pair)) in glossary.matchers:
+            fitting = [bare]
         if not fitting:
             known = ", ".join(pair_names(list(glossary.matchers))) or "none yet"
             raise InvalidRequestError([("glossary", f"has no dictionary for {pair}; its pairs: {known}")])
@@ -59,6 +66,10 @@ class TermFinder:
         if request.chars <= INLINE_CHARS:
             return _with_terms(request, matcher)
         return await asyncio.to_thread(_with_terms, request, matcher)
+
+
+def _without_variants(pair: LanguagePair) -> LanguagePair:
+    return LanguagePair(*(tag.partition("-")[0] for tag in pair))
 
 
 def _with_terms(request: TranslateRequest, matcher: TermMatcher) -> RequestWithTerms:

@@ -15,7 +15,7 @@ from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.translation.results import read_results
 from shared.http.request_context import add_response_headers
-from shared.protocol.answers import Translation
+from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import InvalidRequestError, UnusableOutputError
 from shared.protocol.options import SentenceSplitting
 from shared.protocol.translate_request import TextFormat, TranslateRequest
@@ -49,15 +49,17 @@ def build_request(request: Request, texts: Sequence[str], source: str, target: s
         raise InvalidRequestError([(where, first["msg"])]) from None
 
 
-async def translate(run: TranslationRun, translate_request: TranslateRequest) -> Sequence[Translation]:
-    """Translate a list; add the warnings' codes to the response's headers.
+async def translate(
+    run: TranslationRun, translate_request: TranslateRequest, *notices: Notice
+) -> Sequence[Translation]:
+    """Translate a list; add the codes of notices and warnings to the response's headers.
 
     Raises:
         UnusableOutputError: a text has no usable translation, and these formats cannot say so for one text.
         PairwayError: as :meth:`TranslationRun.translate`.
     """
     results = read_results(translate_request, await run.translate(translate_request))
-    codes = sorted({notice.code for result in results for notice in result.warnings})
+    codes = sorted({notice.code for result in results for notice in result.warnings} | {each.code for each in notices})
     if codes:
         add_response_headers(run.request, {WARNINGS_HEADER: ", ".join(codes)})
     for number, result in enumerate(results):

@@ -134,7 +134,8 @@ async def test_warnings_are_in_a_header(running: RunningProxy) -> None:
         ({"text": [RUSSIAN]}, 400, "could not be detected"),
         ({"text": ["a"] * 257}, 413, "256"),
         ({"text": ["a" * 200_001]}, 413, "200000"),
-        ({"source_lang": "EN", "glossary_id": "a"}, 404, "glossary"),
+        ({"target_lang": "FR", "glossary_id": "a"}, 400, "requires the source_lang"),
+        ({"source_lang": "EN", "glossary_id": "a"}, 403, "key is needed"),
     ],
 )
 async def test_errors_have_deepls_format(

@@ -16,9 +16,9 @@ from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
 from proxy.api.compat.fields import read_fields
 from proxy.api.compat.translations import build_request, translate
 from proxy.api.translation_run import TranslationRun
-from proxy.context import context
+from proxy.glossaries.term_finder import TRUNCATED
 from shared.protocol.answers import Translation
-from shared.protocol.errors import BadRequestError, NotFoundError
+from shared.protocol.errors import BadRequestError
 
 # DeepL's client for Python gives up after 10 s and repeats the request within 2 s.
 LINGER_SECONDS: Final = 15.0
@@ -32,21 +32,22 @@ async def serve_translate(request: Request) -> Response:
     """Answer ``POST /v2/translate``."""
     with TranslationRun(request) as run:
         authorization = header_authorization(request)
-        is_early = authorization is not None or not context(request).keys.authenticator.on
-        if is_early:
+        if authorization is not None:
             await run.authenticate(authorization)
         fields = await read_fields(run)
         run.linger_seconds, run.queue_seconds = LINGER_SECONDS, QUEUE_SECONDS
-        if not is_early:
+        if authorization is None:
             await run.authenticate(body_authorization(fields))
         if fields.in_url:
             raise BadRequestError("The body is empty: send text and target_lang in it, as JSON or as a form.")
         asked = read_text_request(fields)
         note_ignored(request, asked.ignored)
-        if asked.glossary_ids:
-            raise NotFoundError("This server has no such glossary.")
         native = build_request(request, asked.texts, asked.source, asked.target, **asked.options)
-        results = await translate(run, native)
+        truncated = False
+        for glossary_id in asked.glossary_ids:  # the first ones' entries win
+            native, is_cut = await run.add_terms(glossary_id, native, for_variants=True)
+            truncated |= is_cut
+        results = await translate(run, native, *[TRUNCATED] * truncated)
         return json_answer(request, render_results(asked, results))
 
 
