@@ -29,6 +29,7 @@ TESTED_ELSEWHERE = {
     "proxy/api/compat/compat_api.py": "tests/proxy/api/compat/test_mounts.py",
     "proxy/api/compat/deepl/api.py": "tests/proxy/integration/test_deepl.py",
     "proxy/api/compat/deepl/callers.py": "tests/proxy/integration/test_deepl_keys.py",
+    "proxy/api/compat/deepl/glossaries.py": "tests/proxy/integration/test_deepl_glossaries.py",
     "proxy/api/compat/deepl/translate.py": "tests/proxy/integration/test_deepl.py",
     "proxy/api/compat/libretranslate/root_translate.py": "tests/proxy/integration/test_libretranslate.py",
     "proxy/api/compat/libretranslate/routes.py": "tests/proxy/integration/test_libretranslate.py",

@@ -52,7 +52,7 @@ def build_request(request: Request, texts: Sequence[str], source: str, target: s
 async def translate(
     run: TranslationRun, translate_request: TranslateRequest, *notices: Notice
 ) -> Sequence[Translation]:
-    """Translate a list; add the codes of notices and warnings to the response's headers.
+    """Translate a list; add codes of notices and warnings to the headers.
 
     Raises:
         UnusableOutputError: a text has no usable translation, and these formats cannot say so for one text.

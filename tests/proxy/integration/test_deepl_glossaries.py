@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -282,10 +282,10 @@ async def test_fields_without_effect_are_reported(running: RunningProxy) -> None
 
 async def test_native_and_deepls_glossaries_are_the_same(running: RunningProxy) -> None:
     native = {"name": "Ours", "dictionaries": [{"source_lang": "no", "target_lang": "pt-BR", "entries": {"a\tb": "c"}}]}
-    made = (await running.client.post("/glossaries", json=native, headers={"Authorization": "Bearer a-word"})).json()
-    shown = (await running.client.get(f"/v2/glossaries/{made['id']}")).json()
+    created = (await running.client.post("/glossaries", json=native, headers={"Authorization": "Bearer a-word"})).json()
+    shown = (await running.client.get(f"/v2/glossaries/{created['id']}")).json()
     assert (shown["source_lang"], shown["target_lang"]) == ("nb", "pt-BR")
-    assert (await running.client.get(f"/v2/glossaries/{made['id']}/entries")).text == "a b\tc"
+    assert (await running.client.get(f"/v2/glossaries/{created['id']}/entries")).text == "a b\tc"
 
 
 async def test_pairs_are_those_served(running: RunningProxy) -> None:
@@ -356,7 +356,7 @@ async def test_any_fields_get_deepls_answer(running: RunningProxy, body: Any, se
     method, path, _ = PATHS[index]
     sent: dict[str, Any] = {"json": body}
     if isinstance(body, dict) and sent_as != "json":
-        form = {str(name): str(value) for name, value in body.items()}
+        form = {name: str(value) for name, value in cast("dict[str, object]", body).items()}
         sent = {"data": form, "headers": AS_FORM}
         if sent_as == "multipart" and form:
             parts = {name: (None, value) for name, value in form.items()}

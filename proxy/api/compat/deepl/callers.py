@@ -76,7 +76,7 @@ async def identify(request: Request, fields: Fields) -> ApiKey | None:
 
 
 def note_ignored(request: Request, names: Sequence[str]) -> None:
-    """Add the names of fields that had no effect to the response's headers."""
+    """Name fields that had no effect in the response's headers."""
     if names:
         shown = sorted({name if _SHOWN_NAME.fullmatch(name) else "?" for name in names})
         add_response_headers(request, {IGNORED_HEADER: ", ".join(shown[:MAX_IGNORED])})

@@ -61,7 +61,7 @@ def to_tsv(entries: Mapping[str, str]) -> str:
 
 
 def _tsv_lines(text: str) -> Iterator[Line]:
-    """Yield lines that are not blank; quotation marks are part of a term."""
+    """Yield lines that are not blank; quotation marks mean nothing."""
     for number, line in enumerate(_LINE_END.split(text), 1):
         if line.strip():
             yield number, line.split("\t")

@@ -26,7 +26,7 @@ from proxy.api.compat.deepl.glossary_request import (
     read_v3_draft,
 )
 from proxy.api.compat.deepl.languages import deepl_code
-from proxy.api.compat.fields import INLINE_BYTES, Fields, parse_fields, query_fields
+from proxy.api.compat.fields import Fields, parse_fields, query_fields
 from proxy.context import context
 from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES, Dictionary, DictionaryInfo, GlossaryInfo, parse_id
 from proxy.glossaries.owner import GlossaryOwner
@@ -144,7 +144,7 @@ async def delete_dictionary(request: Request) -> Response:
 
 
 async def _identify(request: Request) -> GlossaryOwner:
-    """Authenticate the caller by the header, count the request, and return the owner."""
+    """Authenticate the caller, count the request, and return the owner."""
     base = context(request).settings.time_limits.base
     deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
     authorization = header_authorization(request)
@@ -152,7 +152,7 @@ async def _identify(request: Request) -> GlossaryOwner:
 
 
 async def _read(request: Request, reader: Callable[[Fields], T], known: Sequence[str]) -> T:
-    """Read the body with a reader; fields that are not ``known`` are reported.
+    """Read the body with a reader, and report unknown fields.
 
     Raises:
         PairwayError: the body is empty, too large or too slow, or cannot be read, or a field is wrong.
@@ -166,7 +166,7 @@ async def _read(request: Request, reader: Callable[[Fields], T], known: Sequence
             raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
         fields = await parse_fields(request, body)
         note_ignored(request, ignored_names(fields, known))
-        return reader(fields) if len(body) <= INLINE_BYTES else await asyncio.to_thread(reader, fields)
+        return await asyncio.to_thread(reader, fields)
 
 
 def _read_one(fields: Fields) -> Dictionary:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from proxy.api.compat.deepl.entry_lines import FORMATS, TSV, parse_entries
 from proxy.api.compat.fields import Fields
-from proxy.api.compat.language_codes import parse_code
+from proxy.api.compat.language_codes import is_known, parse_code
 from proxy.glossaries.glossary import MAX_DICTIONARIES, Dictionary, Glossary, GlossaryChanges, GlossaryDraft, validated
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError, TooLargeError
@@ -53,7 +53,7 @@ def read_v3_draft(fields: Fields) -> GlossaryDraft:
 
 
 def read_edit(fields: Fields) -> GlossaryEdit:
-    """Return the changes; raise PairwayError if there are none, or a field is wrong."""
+    """Return the changes; raise PairwayError without any, or for wrong fields."""
     name, dictionaries = fields.members.get("name"), _dictionaries(fields)
     if name is not None:
         name = validated({"name": name}, GlossaryChanges).name
@@ -71,6 +71,9 @@ def read_dictionary(members: Mapping[str, object]) -> Dictionary:
     pair = read_pair(members)
     if pair.source == pair.target:
         raise BadRequestError(f"Unsupported glossary source and target language pair: both are {pair.source}.")
+    for name, tag in zip(("source_lang", "target_lang"), pair, strict=True):
+        if not is_known(tag):
+            raise BadRequestError(f"Value for '{name}' not supported: no language has the code {tag}.")
     entries_format = TSV if members.get("entries_format") in (None, "") else _string(members, "entries_format")
     if entries_format not in FORMATS:
         raise BadRequestError(

@@ -65,7 +65,7 @@ def source_code(tag: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def deepl_code(tag: str) -> str:
-    """Return DeepL's code of a tag, with its script and region: no → nb."""
+    """Return DeepL's code of a whole tag: no → nb."""
     language, hyphen, rest = tag.partition("-")
     return f"{_CODES.get(language, language)}{hyphen}{rest}"
 

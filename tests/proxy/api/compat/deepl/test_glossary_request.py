@@ -35,6 +35,7 @@ def named(**members: Any) -> Fields:
         (read_v2_draft, {**EN_DE, "source_lang": ""}, "'source_lang' not specified"),
         (read_v2_draft, {**EN_DE, "target_lang": None}, "'target_lang' not specified"),
         (read_v2_draft, {**EN_DE, "target_lang": "xx!"}, "target_lang: 'xx!'"),
+        (read_v2_draft, {**EN_DE, "target_lang": "XX"}, "no language has the code xx"),
         (read_v2_draft, {**EN_DE, "target_lang": "en"}, "Unsupported glossary source and target language pair"),
         (read_v2_draft, {**EN_DE, "entries": None}, "'entries' not specified"),
         (read_v2_draft, {**EN_DE, "entries": {"a": "b"}}, "'entries' not supported"),
