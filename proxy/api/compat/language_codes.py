@@ -79,7 +79,7 @@ def extension_code(tag: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def is_known(tag: str) -> bool:
-    """Return whether all parts of a tag are registered; the first call takes 0.2 s."""
+    """Return whether a tag's parts are registered; first takes 0.2 s."""
     return langcodes.Language.get(tag).is_valid()
 
 
