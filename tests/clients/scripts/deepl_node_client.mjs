@@ -15,8 +15,10 @@ const good = client("good");
 
 async function onePair() {
   const glossary = await good.createGlossary("node", "en", "de", new GlossaryEntries({ entries: { gateway: "Zubringer" } }));
+  const other = await good.createGlossary("node 2", "en", "de", new GlossaryEntries({ entries: { cat: "Mieze" } }));
   const translated = await good.translateText("My neighbour bought a gateway.", "en", "de", { glossary });
-  const both = await good.translateText("My neighbour bought a gateway.", "en", "de", { glossaryIds: [glossary.glossaryId] });
+  const glossaryIds = [other.glossaryId, glossary.glossaryId];
+  const both = await good.translateText("My neighbour bought a gateway.", "en", "de", { glossaryIds });
   const found = {
     count: glossary.entryCount,
     read: (await good.getGlossary(glossary.glossaryId)).name,
@@ -26,6 +28,7 @@ async function onePair() {
     "by a list of ids": both.text,
   };
   await good.deleteGlossary(glossary);
+  await good.deleteGlossary(other);
   return found;
 }
 
