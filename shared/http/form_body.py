@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -16,6 +17,7 @@ URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 # More than the texts and options of any request.
 MAX_FIELDS: Final = 2000
+_CHARSETS: Final = frozenset({b"utf-8", b"utf8"})
 
 Pairs = list[tuple[str, str]]
 
@@ -38,8 +40,9 @@ async def parse_multipart(body: bytes, content_type: str) -> Pairs:
     """Return the text fields of a multipart form.
 
     Raises:
-        BadRequestError: it is malformed, has a file, or more than ``MAX_FIELDS`` fields.
+        BadRequestError: it is malformed, not UTF-8, has a file, or more than ``MAX_FIELDS`` fields.
     """
+    _require_utf_8(body, content_type)
 
     async def parts() -> AsyncGenerator[bytes]:
         yield body
@@ -50,6 +53,20 @@ async def parse_multipart(body: bytes, content_type: str) -> Pairs:
         form = await parser.parse()
     except MultiPartException as error:
         raise BadRequestError(f"The form cannot be read: {error.message}") from None
-    except (FormParserError, KeyError, ValueError) as error:  # no boundary, or not UTF-8
+    except (FormParserError, KeyError, ValueError) as error:  # no boundary
         raise BadRequestError(f"The form cannot be read: {type(error).__name__}.") from None
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+
+
+def _require_utf_8(body: bytes, content_type: str) -> None:
+    """Raise BadRequestError unless a form is declared and written as UTF-8.
+
+    Python's codecs, from which the parser lets the client choose, include some that make lone surrogates, and slow ones.
+    """
+    try:
+        is_utf_8 = parse_options_header(content_type)[1].get(b"charset", b"utf-8").lower() in _CHARSETS
+        body.decode()
+    except UnicodeDecodeError:
+        is_utf_8 = False
+    if not is_utf_8:
+        raise BadRequestError("The form cannot be read: it must be UTF-8, and so must be its charset if it names one.")

@@ -17,7 +17,7 @@ from shared.protocol.errors import MethodNotAllowedError, NotFoundError
 from shared.protocol.headers import mask_secrets
 
 APIS: Final[tuple[CompatApi, ...]] = (libretranslate.API, deepl.API, deeplx.API, immersive.API, kiss.API)
-_ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+_ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
 def select(names: Sequence[str]) -> tuple[CompatApi, ...]:

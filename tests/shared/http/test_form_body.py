@@ -47,6 +47,26 @@ async def test_unreadable_multipart_is_refused(body: str, content_type: str) -> 
         await parse_multipart(body.encode(), content_type)
 
 
+@pytest.mark.parametrize(
+    "charset", ["unicode_escape", "raw_unicode_escape", "utf-7", "utf-16", "punycode", "none", "\0"]
+)
+async def test_multipart_of_another_charset_is_refused(charset: str) -> None:
+    body = (part("q", "Hi \\ud800") + "--xx--\r\n").encode()
+    with pytest.raises(BadRequestError, match="must be UTF-8"):
+        await parse_multipart(body, f"{TYPE}; charset={charset}")
+
+
+async def test_multipart_of_other_bytes_is_refused() -> None:
+    with pytest.raises(BadRequestError, match="must be UTF-8"):
+        await parse_multipart((part("q", "für") + "--xx--\r\n").encode("latin-1"), TYPE)
+
+
+@pytest.mark.parametrize("charset", ["UTF-8", "utf8", '"utf-8"'])
+async def test_multipart_may_name_its_charset(charset: str) -> None:
+    body = (part("q", "für") + "--xx--\r\n").encode()
+    assert await parse_multipart(body, f"{TYPE}; charset={charset}") == [("q", "für")]
+
+
 @given(st.binary(max_size=200), st.sampled_from([TYPE, "multipart/form-data; boundary=", "multipart/form-data"]))
 async def test_any_bytes_are_a_form_or_refused(body: bytes, content_type: str) -> None:
     for parse in (

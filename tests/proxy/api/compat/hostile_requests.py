@@ -9,9 +9,13 @@ from urllib.parse import urlencode
 from hypothesis import strategies as st
 
 _FORM = "application/x-www-form-urlencoded"
-_TYPES = ["application/json", _FORM, "multipart/form-data; boundary=x", "text/plain", "application/json; charset=x"]
+_MULTIPART = "multipart/form-data; boundary=x"
+# This charset makes lone surrogates of a backslash and "ud800".
+_ESCAPES = f"{_MULTIPART}; charset=unicode_escape"
+_TYPES = ["application/json", _FORM, _MULTIPART, _ESCAPES, "text/plain", "application/json; charset=x"]
 # Values with which a request may succeed.
 _USUAL = ["Hello", "", "en", "de", "auto", "EN", "DE", "html", "xml", "<b0></b0> a & b", ["Hello", ""], [], "\0", "zz"]
+_USUAL += ["\\ud800"]
 
 _scalars: st.SearchStrategy[object] = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 _values: st.SearchStrategy[object] = st.sampled_from(_USUAL) | st.recursive(

@@ -41,6 +41,7 @@ async def test_paths_of_prefix_and_root(running: RunningProxy, path: str) -> Non
         ("POST", "/libretranslate/nothing", 404),
         ("GET", "/libretranslate/translate", 405),
         ("DELETE", "/libretranslate/translate", 405),
+        ("OPTIONS", "/libretranslate/translate", 405),
     ],
 )
 async def test_other_paths_and_methods_have_the_apis_own_errors(
