@@ -5,6 +5,7 @@
 - ``fields``: the fields of a request, from JSON, a form or the query.
 - ``language_codes``: language codes of other APIs, and languages' names.
 - ``served_languages``: the fleet's languages, never a part of them.
+- ``list_language``: the language of most of a list's text.
 - ``translations``: builds requests, and reads answers.
 - ``libretranslate/``: LibreTranslate.
 - ``deepl/``: DeepL.

@@ -11,12 +11,13 @@ from fastapi import Request
 from pydantic import ValidationError
 
 from proxy.api.compat.language_codes import extension_code
+from proxy.api.compat.list_language import find_list_language
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.translation.results import read_results
 from shared.http.request_context import add_response_headers
 from shared.protocol.answers import Notice, Translation
-from shared.protocol.errors import InvalidRequestError, UnusableOutputError
+from shared.protocol.errors import InvalidRequestError, LanguageUndetectedError, UnusableOutputError
 from shared.protocol.options import SentenceSplitting
 from shared.protocol.translate_request import TextFormat, TranslateRequest
 
@@ -69,6 +70,26 @@ async def translate(
     return results
 
 
+async def translate_list(
+    run: TranslationRun, translate_request: TranslateRequest, *notices: Notice, allows_foreign: bool = False
+) -> Sequence[Translation]:
+    """Translate as :func:`translate`, also texts too short to detect.
+
+    All texts are then translated from the language of most of the list's text: pages have many such as "Home". Unless
+    ``allows_foreign``, a text in no served language still fails the list.
+    """
+    try:
+        return await translate(run, translate_request, *notices)
+    except LanguageUndetectedError:
+        texts, text_format = translate_request.texts, translate_request.format
+        detected = await find_list_language(run.request, texts, text_format, allows_foreign=allows_foreign)
+        if detected is None:
+            raise
+    translate_request = translate_request.model_copy(update={"source_lang": detected.lang})
+    results = await translate(run, translate_request, *notices)
+    return [result.model_copy(update={"detected": detected}) for result in results]
+
+
 async def translate_page_texts(
     run: TranslationRun, texts: Sequence[str], source: str, target: str
 ) -> list[tuple[str, str | None]]:
@@ -78,7 +99,7 @@ async def translate_page_texts(
     Extensions mark other elements by tags. A text that has bare signs (``a & b``) gets bare signs back.
 
     Raises:
-        PairwayError: as :func:`build_request` and :func:`translate`.
+        PairwayError: as :func:`build_request` and :func:`translate_list`.
     """
     if not texts:
         return []
@@ -87,7 +108,7 @@ async def translate_page_texts(
     else:
         has_bare_signs = await asyncio.to_thread(_find_bare_signs, texts)
     options: dict[str, Any] = _HTML_LINES if has_bare_signs else {}
-    results = await translate(run, build_request(run.request, texts, source, target, **options))
+    results = await translate_list(run, build_request(run.request, texts, source, target, **options))
     answers: list[tuple[str, str | None]] = []
     for number, result in enumerate(results):
         translation = result.translation or ""

@@ -14,7 +14,7 @@ from proxy.api.compat.deepl.errors import json_answer
 from proxy.api.compat.deepl.languages import source_code
 from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
 from proxy.api.compat.fields import read_fields
-from proxy.api.compat.translations import build_request, translate
+from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.glossaries.term_finder import TRUNCATED
 from shared.protocol.answers import Translation
@@ -47,7 +47,7 @@ async def serve_translate(request: Request) -> Response:
         for glossary_id in asked.glossary_ids:  # the first ones' entries win
             native, is_cut = await run.add_terms(glossary_id, native, for_variants=True)
             truncated |= is_cut
-        results = await translate(run, native, *[TRUNCATED] * truncated)
+        results = await translate_list(run, native, *[TRUNCATED] * truncated)
         return json_answer(request, render_results(asked, results))
 
 

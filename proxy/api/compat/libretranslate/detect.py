@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Final
 
 from fastapi import Request, Response
@@ -13,15 +12,14 @@ from proxy.api import auth
 from proxy.api.compat.fields import parse_fields, query_fields
 from proxy.api.compat.libretranslate.languages import code_of
 from proxy.api.compat.libretranslate.question import authorization_of, check_limits, read_texts
+from proxy.api.compat.list_language import average
 from proxy.context import context
-from proxy.routing.language_detector import Detection
 from shared.http.body import read_body
 from shared.http.disconnect import while_connected
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol.answers import Detected
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.translate_request import TextFormat
 
 # Languages of an answer.
 MAX_LANGUAGES: Final = 3
@@ -48,35 +46,6 @@ async def serve_detect(request: Request) -> Response:
         detections = await while_connected(request, work)
     languages = average(texts, detections)[:MAX_LANGUAGES] or [None]
     return JsonBytesResponse(to_json([language_answer(each) for each in languages]))
-
-
-async def common_language(request: Request, texts: Sequence[str], text_format: TextFormat) -> Detected | None:
-    """Return a list's likeliest language, None if no text has one."""
-    parts = context(request)
-    detections = await parts.translation.detection.detect(texts, parts.fleet.registry.snapshot, text_format)
-    if not any(each.detected for each in detections):
-        return None
-    return average(texts, detections)[0]
-
-
-def average(texts: Sequence[str], detections: Sequence[Detection]) -> list[Detected]:
-    """Return the languages of a list of texts, the likeliest first.
-
-    A confidence is the mean of the texts that have this candidate. Languages of more text come first.
-    """
-    found: dict[str, list[tuple[float, int]]] = {}
-    for text, detection in zip(texts, detections, strict=True):
-        for candidate in detection.candidates:
-            found.setdefault(candidate.lang, []).append((candidate.confidence, len(text)))
-
-    def mean(lang: str) -> float:
-        return sum(confidence for confidence, _ in found[lang]) / len(found[lang])
-
-    def weight(lang: str) -> float:
-        return mean(lang) * sum(chars for _, chars in found[lang])
-
-    ranked = sorted(found, key=weight, reverse=True)
-    return [Detected(lang=lang, confidence=mean(lang)) for lang in ranked]
 
 
 def language_answer(detected: Detected | None) -> dict[str, object]:

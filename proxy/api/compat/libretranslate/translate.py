@@ -10,17 +10,17 @@ from pydantic_core import to_json
 
 from proxy.api.compat.fields import Fields, read_fields
 from proxy.api.compat.language_codes import english_name
-from proxy.api.compat.libretranslate.detect import common_language, language_answer
+from proxy.api.compat.libretranslate.detect import language_answer
 from proxy.api.compat.libretranslate.errors import RefusalError, not_supported, over_limit
 from proxy.api.compat.libretranslate.languages import code_of
 from proxy.api.compat.libretranslate.question import Question, authorization_of, insert_comma, read_question
-from proxy.api.compat.translations import build_request, translate
+from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.routing.pivots import pairs_of_kin
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import request_header
-from shared.protocol.answers import Detected, Translation
+from shared.protocol.answers import Translation
 from shared.protocol.errors import LanguageUndetectedError, TooLargeError, UnknownPairError
 from shared.protocol.translate_request import AUTO, TextFormat
 
@@ -45,30 +45,25 @@ async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
     if not run.is_authenticated:
         await run.authenticate(authorization_of(run.request, fields))
     question = read_question(fields)
-    common = None
-    try:
-        results = await _translate(run, question, question.source)
-    except LanguageUndetectedError:
-        common = await common_language(run.request, question.texts, question.text_format)
-        if common is None:
-            text = "The language of q could not be detected among the served languages; set source"
-            raise RefusalError(text) from None
-        results = await _translate(run, question, common.lang)
-    return _render(question, results, common, names_source=_names_source(run.request))
+    results = await _translate(run, question)
+    return _render(question, results, names_source=_names_source(run.request))
 
 
-async def _translate(run: TranslationRun, question: Question, source: str) -> Sequence[Translation]:
+async def _translate(run: TranslationRun, question: Question) -> Sequence[Translation]:
     options: dict[str, object] = {}
     if question.text_format is TextFormat.HTML:
         options["format"] = TextFormat.HTML
     elif question.alternatives:
         options["alternatives"] = question.alternatives
     try:
-        native = build_request(run.request, question.texts, source, question.target, **options)
+        native = build_request(run.request, question.texts, question.source, question.target, **options)
     except TooLargeError as error:
         raise over_limit(error.size or 0, error.limit) from None
     try:
-        return await translate(run, native)
+        return await translate_list(run, native, allows_foreign=True)
+    except LanguageUndetectedError:
+        text = "The language of q could not be detected among the served languages; set source"
+        raise RefusalError(text) from None
     except UnknownPairError as error:
         raise _unknown_pair(run.request, error, question.target) from None
 
@@ -93,9 +88,7 @@ def _names_source(request: Request) -> bool:
     return "-extension://" in (request_header(request, "origin") or "")
 
 
-def _render(
-    question: Question, results: Sequence[Translation], common: Detected | None, *, names_source: bool
-) -> bytes:
+def _render(question: Question, results: Sequence[Translation], *, names_source: bool) -> bytes:
     is_list = question.is_list
     translations = [result.translation or "" for result in results]
     answer: dict[str, object] = {"translatedText": translations if is_list else translations[0]}
@@ -103,7 +96,7 @@ def _render(
         alternatives = [_distinct(result) for result in results]
         answer["alternatives"] = alternatives if is_list else alternatives[0]
     if question.source == AUTO:
-        languages = [language_answer(common or result.detected) for result in results]
+        languages = [language_answer(result.detected) for result in results]
         answer["detectedLanguage"] = languages if is_list else languages[0]
     elif names_source and not is_list:
         answer["detectedLanguage"] = {"confidence": 100.0, "language": question.source_code}
