@@ -6,14 +6,16 @@ import re
 
 from tests.clients.replays.exchange import JSON, Absent, Exchange
 
-_HEAD = f"POST /libretranslate/translate HTTP/1.1\nUser-Agent: Mastodon/4.5.0 (http.rb/5.3.1)\n{JSON}"
+_HEAD = f"POST /libretranslate/translate HTTP/1.1\nUser-Agent: http.rb/5.3.1 (Mastodon)\n{JSON}"
 # The link that it is given may end in a slash, and it appends "/translate".
 _TWO_SLASHES = _HEAD.replace("/libretranslate/translate", "/libretranslate//translate")
 _POST = r"<p>Where is the <strong>station</strong>? <span translate=\"no\">:cat:</span></p>"
 
 MASTODON = (
     Exchange(
-        "languages, without a key", "GET /libretranslate/languages HTTP/1.1\nUser-Agent: Mastodon/4.5.0", needs=list
+        "languages, without a key",
+        "GET /libretranslate/languages HTTP/1.1\nUser-Agent: http.rb/5.3.1 (Mastodon)",
+        needs=list,
     ),
     Exchange(
         "a post, a warning, two options of a poll and an empty caption; source auto",
