@@ -25,6 +25,7 @@ from shared.http.problems import render_errors_with
 from shared.http.request_context import request_header
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
+from shared.protocol.headers import parse_bearer
 from shared.protocol.sse import DeltaSink
 
 routes = APIRouter()
@@ -64,7 +65,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
     parts = context(request)
     authorization = request_header(request, "authorization")
     with TranslationRun(request) as run:
-        if authorization is None and parts.keys.authenticator.on and root_translate.is_mounted(request):
+        is_keyless = parts.keys.authenticator.on and parse_bearer(authorization) is None
+        if is_keyless and root_translate.is_mounted(request):
             fields = await root_translate.read_keyless_fields(run)  # a client of LibreTranslate has its key in the body
             if fields is not None:
                 return await libretranslate.answer_translate(run, fields)

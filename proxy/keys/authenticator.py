@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 OPERATOR: Final = "operator token"
 
 
+class WrongScopeError(KeyRefusedError, status=403, code="key-refused", title="Key refused"):
+    """The key is valid, but its scopes are not for this place."""
+
+
 @dataclass(slots=True)
 class Authentication:
     """An accepted caller.
@@ -106,13 +110,13 @@ class Authenticator:
             raise self._metrics.refused("key", key_refusal(key.id))
         if scope not in key.scopes:
             detail = f"This key is not permitted here: it lacks the scope {scope}."
-            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
+            raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": key.id}))
         if in_url and Scope.OPERATE in key.scopes:
             detail = (
                 f"This key has the scope {Scope.OPERATE}, and URLs are kept in logs and histories: revoke the key, "
                 f"and use in URLs one that has only the scope {Scope.TRANSLATE}."
             )
-            raise self._metrics.refused("scope", KeyRefusedError(detail, log_fields={"key": key.id}))
+            raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": key.id}))
         return key
 
     async def warn(self, *, published: bool) -> None:

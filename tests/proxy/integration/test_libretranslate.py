@@ -323,6 +323,13 @@ async def test_keys_are_in_its_places(redis: RedisServer) -> None:
             for key, expected in ((None, (400, KEY_NEEDED)), ("", (400, KEY_NEEDED)), ("no", (403, KEY_INVALID))):
                 answer = await one.client.post(path, json={**ASKED, "api_key": key})
                 assert (answer.status_code, answer.json()) == (expected[0], {"error": expected[1]})
+            for header in ("Bearer", "Basic eHl6"):
+                answer = await one.client.post(
+                    path, json={**ASKED, "api_key": shown}, headers={"Authorization": header}
+                )
+                assert answer.status_code == 200, "the header has no key"
+                answer = await one.client.post(path, json=ASKED, headers={"Authorization": header})
+                assert (answer.status_code, answer.json()) == (400, {"error": KEY_NEEDED})
         operators, _ = await new_key(one, scopes=["translate", "operate"])
         for sent, status in (
             ({"json": {**ASKED, "api_key": operators}}, 200),
@@ -339,6 +346,21 @@ async def test_keys_are_in_its_places(redis: RedisServer) -> None:
         settings = (await one.client.get(f"{PREFIX}/frontend/settings")).json()
         assert settings["apiKeys"] is settings["keyRequired"] is True
         assert (await one.client.get(f"{PREFIX}/languages")).status_code == 200
+
+
+async def test_full_budget_of_keyless_bodies_is_no_missing_key(redis: RedisServer) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, redis.url) as one:
+        shown, _ = await new_key(one)
+        budget = one.context.process.keyless_body_budget
+        with budget.reserve() as others:
+            others.take(budget.limit)
+            for path in (f"{PREFIX}/translate", "/translate"):
+                answer = await one.client.post(path, json={**ASKED, "api_key": shown}, headers={"X-Timeout-Ms": "500"})
+                assert answer.status_code == 503
+            header = {"Authorization": f"Bearer {shown}"}
+            assert (await one.client.post("/translate", json=ASKED, headers=header)).status_code == 200
+        assert (await one.client.post("/translate", json={**ASKED, "api_key": shown})).status_code == 200
 
 
 async def test_limits_of_keys(redis: RedisServer) -> None:

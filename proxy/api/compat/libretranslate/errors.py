@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse
 
 from proxy.api.compat.fields import NoObjectError
 from proxy.api.compat.language_codes import UnsupportedLanguageError
+from proxy.keys.authenticator import WrongScopeError
 from proxy.keys.quota import MINUTE_SECONDS
 from shared.http.problems import retry_headers
 from shared.http.request_context import request_header
@@ -73,6 +74,8 @@ def describe(error: PairwayError) -> tuple[int, str]:
     match error:
         case UnsupportedLanguageError():
             return status, f"{error.value} is not supported"
+        case WrongScopeError():
+            return status, f"{KEY_INVALID}: {error.detail}"
         case NoObjectError():
             return status, NO_OBJECT
         case RateLimitedError() if (error.retry_after or 0) > MINUTE_SECONDS:

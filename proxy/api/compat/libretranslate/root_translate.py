@@ -15,7 +15,7 @@ from proxy.context import context
 from shared.http.form_body import MULTIPART, URLENCODED
 from shared.http.problems import JSON, render_errors_with
 from shared.http.request_context import request_header
-from shared.protocol.errors import BadRequestError, ClientGoneError, PairwayError
+from shared.protocol.errors import BadRequestError, ClientGoneError, OverloadedError, PairwayError
 
 # Quotes inside a text are escaped, so this is a name or a whole value.
 _QUOTED_Q: Final = b'"q"'
@@ -41,10 +41,11 @@ async def read_keyless_fields(run: TranslationRun) -> Fields | None:
 
     Raises:
         ClientGoneError: the client disconnected.
+        OverloadedError: other bodies fill the budget; the key may be in this one.
     """
     try:
         body = await run.read_json_body()
-    except ClientGoneError:
+    except (ClientGoneError, OverloadedError):
         raise
     except PairwayError:  # the caller answers that a key is missing, as for any native request
         return None
