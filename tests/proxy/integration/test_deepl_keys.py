@@ -14,6 +14,7 @@ from tests.support.fake_replica import FakeReplica, replicas
 
 ASKED: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE", "source_lang": "EN"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+EMPTY = {"Content-Type": "multipart/form-data; boundary=a"}
 
 
 @pytest.fixture
@@ -60,7 +61,10 @@ async def test_without_a_key_every_path_is_forbidden(running: RunningProxy, sche
 async def test_key_in_the_url_is_not_read(running: RunningProxy) -> None:
     shown, _ = await new_key(running)
     for path in ("/v2/usage", "/v2/languages"):
-        assert (await running.client.get(f"{path}?auth_key={shown}")).status_code == 403
+        in_url = f"{path}?auth_key={shown}"
+        assert (await running.client.get(in_url)).status_code == 403
+        assert (await running.client.request("GET", in_url, content="type=target", headers=FORM)).status_code == 403
+        assert (await running.client.request("GET", in_url, content="--a--\r\n", headers=EMPTY)).status_code == 403
     answer = await running.client.post(f"/v2/translate?auth_key={shown}&text=Hello&target_lang=DE")
     assert answer.status_code == 403
     assert shown not in answer.text

@@ -18,6 +18,7 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.headers import BEARER
 
 _SCHEMES: Final = ("DeepL-Auth-Key", BEARER)
+_KEY_FIELD: Final = "auth_key"
 # The parameters of a list of languages, and a key.
 SMALL_BODY_BYTES: Final = 4096
 SMALL_BODY_SECONDS: Final = 5.0
@@ -38,14 +39,14 @@ def body_authorization(fields: Fields) -> str | None:
 
     One in the URL is no key.
     """
-    key = "" if fields.in_url else fields.text("auth_key")
+    key = "" if fields.in_url else fields.text(_KEY_FIELD)
     return f"{BEARER} {key}" if key else None
 
 
 async def read_parameters(request: Request) -> Fields:
     """Read the parameters in the query and in a small body.
 
-    DeepL's client for Python sends a form with its GETs.
+    DeepL's client for Python sends a form with its GETs. With a body, a key in the query is left out.
 
     Raises:
         PairwayError: the body is too large or too slow, or cannot be read.
@@ -54,10 +55,11 @@ async def read_parameters(request: Request) -> Fields:
     with context(request).process.keyless_body_budget.reserve() as reservation:
         body = await read_body(request, SMALL_BODY_BYTES, deadline, reservation)
         fields = query_fields(request)
-        if body:
-            in_body = (await parse_fields(request, body)).members
-            fields = Fields({**fields.members, **in_body}, in_url=False)
-        return fields
+        in_body = await parse_fields(request, body) if body else fields
+        if in_body.in_url:
+            return fields
+        in_query = {name: value for name, value in fields.members.items() if name != _KEY_FIELD}
+        return Fields({**in_query, **in_body.members})
 
 
 async def identify(request: Request, fields: Fields) -> ApiKey | None:
