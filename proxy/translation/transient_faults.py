@@ -42,20 +42,22 @@ MAX_WAITING: Final = 256
 MAX_WAITING_BYTES: Final = 8 * 1024 * 1024
 
 
+def is_transient(error: PairwayError, seconds_left: float) -> bool:
+    """Return whether a later attempt may succeed within ``seconds_left``."""
+    if isinstance(error, RateLimitedError):
+        return error.retry_after is not None and error.retry_after < seconds_left
+    return seconds_left > 0 and isinstance(error, TRANSIENT_FAULTS)
+
+
 def pause_before_retry(error: PairwayError, seconds_left: float, rng: Random) -> float | None:
     """Return the seconds before the next attempt, None without one.
 
     A limit of requests is waited for if its window ends in the ``seconds_left``.
     """
-    if seconds_left <= 0:
+    if not is_transient(error, seconds_left):
         return None
     if isinstance(error, RateLimitedError):
-        wait = error.retry_after
-        if wait is None or wait >= seconds_left:
-            return None
-        return min(seconds_left, wait + rng.random() * LONGEST_PAUSE_SECONDS)
-    if not isinstance(error, TRANSIENT_FAULTS):
-        return None
+        return min(seconds_left, (error.retry_after or 0.0) + rng.random() * LONGEST_PAUSE_SECONDS)
     pause = min(error.retry_after or DEFAULT_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
     return min(seconds_left, pause * rng.uniform(0.5, 1.0))
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
+from proxy.api.compat.deepl import translate
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy
 from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 ASKED: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE", "source_lang": "EN"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -88,6 +92,22 @@ async def test_used_up_characters_are_456(running: RunningProxy, limit: str) -> 
     assert await statuses(running, deepl_key(shown), 3) == [200, 200, 456]
     weblate = {**deepl_key(shown), "User-Agent": "Weblate/2026.10.1"}
     assert await statuses(running, weblate) == [456]
+
+
+async def test_redis_that_pauses_is_waited_for(own_redis: RedisServer) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, own_redis.url) as running:
+        shown, _ = await new_key(running)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            patch.setattr(translate, "QUEUE_SECONDS", 30.0)
+            own_redis.server.signal(signal.SIGSTOP)
+            try:
+                asked = asyncio.create_task(statuses(running, deepl_key(shown)))
+                await wait_until(lambda: running.context.translation.fault_retry.waiting == 1, 20)
+            finally:
+                own_redis.server.signal(signal.SIGCONT)
+            assert await asked == [200]
 
 
 async def test_used_up_requests_are_429_but_for_weblate(running: RunningProxy) -> None:

@@ -59,7 +59,7 @@ def read_edit(fields: Fields) -> GlossaryEdit:
         name = validated({"name": name}, GlossaryChanges).name
     elif not dictionaries:
         raise BadRequestError("Nothing to change: send name, or dictionaries with entries to add.")
-    return GlossaryEdit(name, dictionaries)
+    return GlossaryEdit(name, _merged(dictionaries))
 
 
 def read_dictionary(members: Mapping[str, object]) -> Dictionary:
@@ -113,6 +113,17 @@ def _dictionaries(fields: Fields) -> list[Dictionary]:
         if not isinstance(item, dict):
             raise BadRequestError(f"Value for 'dictionaries' not supported: item {index} is not an object.")
     return [read_dictionary(cast("dict[str, object]", item)) for item in each]
+
+
+def _merged(dictionaries: Sequence[Dictionary]) -> list[Dictionary]:
+    """Return one dictionary for each pair; of equal sources the last counts.
+
+    Otherwise each would copy the glossary's entries, on the event loop.
+    """
+    merged: dict[LanguagePair, Dictionary] = {}
+    for each in dictionaries:
+        merged.setdefault(each.pair, each).entries.update(each.entries)
+    return list(merged.values())
 
 
 def _in_form(members: Mapping[str, object]) -> list[object]:

@@ -17,8 +17,9 @@ from proxy.api.compat.fields import read_fields
 from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.glossaries.term_finder import TRUNCATED
+from proxy.translation.transient_faults import is_transient
 from shared.protocol.answers import Translation
-from shared.protocol.errors import BadRequestError
+from shared.protocol.errors import BadRequestError, PairwayError
 
 # DeepL's client for Python gives up after 10 s and repeats the request within 2 s.
 LINGER_SECONDS: Final = 15.0
@@ -33,11 +34,11 @@ async def serve_translate(request: Request) -> Response:
     with TranslationRun(request) as run:
         authorization = header_authorization(request)
         if authorization is not None:
-            await run.authenticate(authorization)
+            await _authenticate_early(run, authorization)
         fields = await read_fields(run)
         run.linger_seconds, run.queue_seconds = LINGER_SECONDS, QUEUE_SECONDS
-        if authorization is None:
-            await run.authenticate(body_authorization(fields))
+        if not run.is_authenticated:
+            await run.authenticate(authorization or body_authorization(fields))
         if fields.in_url:
             raise BadRequestError("The body is empty: send text and target_lang in it, as JSON or as a form.")
         asked = read_text_request(fields)
@@ -49,6 +50,18 @@ async def serve_translate(request: Request) -> Response:
             truncated |= is_cut
         results = await translate_list(run, native, *[TRUNCATED] * truncated)
         return json_answer(request, render_results(asked, results))
+
+
+async def _authenticate_early(run: TranslationRun, authorization: str) -> None:
+    """Identify the caller, unless a transient fault is to be waited for.
+
+    Nobody waits before the body is read: the connection is not watched then.
+    """
+    try:
+        await run.authenticate(authorization)
+    except PairwayError as error:
+        if not is_transient(error, QUEUE_SECONDS):
+            raise
 
 
 def render_results(asked: TextRequest, results: Sequence[Translation]) -> bytes:

@@ -111,3 +111,8 @@ def test_edit_renames_and_merges_in_one_version() -> None:
     assert (first.name, first.version) == ("Old", 2)
     assert (after.name, after.version) == ("Products", 3)
     assert [each.entries for each in after.dictionaries] == [{"a": "d", "A": "c"}, {"b": "a"}]
+
+
+def test_edit_has_one_dictionary_for_each_pair() -> None:
+    edit = read_edit(Fields({"dictionaries": [EN_DE, DE_EN, *({**EN_DE, "entries": f"a\t{n}"} for n in range(9))]}))
+    assert [each.entries for each in edit.dictionaries] == [{"a": "8"}, {"b": "a"}]
