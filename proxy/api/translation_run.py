@@ -90,7 +90,7 @@ class TranslationRun:
         """Identify the caller, and count the request.
 
         Raises:
-            PairwayError: the key is missing, refused or over its limit, or the deadline has passed.
+            PairwayError: the key is missing, refused or over its limit, the deadline has passed, or bodies fill the budget.
         """
         self._authorization = authorization
         if self.queue_seconds:
@@ -98,6 +98,8 @@ class TranslationRun:
             self._authentication = await self._retry(work)
         else:
             self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
+        if self._reservation is not None and self._parts.keys.authenticator.on:
+            self._move_reservation(self._reservation)
 
     async def add_terms(
         self, glossary_id: str, translate_request: TranslateRequest, *, for_variants: bool = False
@@ -171,6 +173,13 @@ class TranslationRun:
         else:
             self._reservation = process.body_budget.reserve()
         return self._reservation
+
+    def _move_reservation(self, before: BodyReservation) -> None:
+        """Count a body read before its key among those of known callers."""
+        size = before.size
+        before.release()
+        self._reservation = self._parts.process.body_budget.reserve()
+        self._reservation.take(size)
 
     @property
     def _body_limit(self) -> int:

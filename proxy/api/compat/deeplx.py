@@ -67,7 +67,7 @@ async def serve_translate(request: Request) -> Response:
             "data": result.translation,
             "alternatives": [],
             "source_lang": _source_code(result),
-            "target_lang": fields.text("target_lang").upper(),
+            "target_lang": fields.optional_string("target_lang").upper(),
             "method": "Free",
         }
         return JsonBytesResponse(to_json(answer))
@@ -107,8 +107,8 @@ async def _translate(run: TranslationRun, fields: Fields, text: str) -> Translat
     handling = fields.members.get("tag_handling") or ""
     if not isinstance(handling, str) or handling not in _FORMATS:
         raise BadRequestError("Invalid tag_handling value. Allowed values are 'html' and 'xml'.")
-    source = parse_source(fields.text("source_lang"), "source_lang")
-    target = parse_code(fields.text("target_lang"), "target_lang")
+    source = parse_source(fields.optional_string("source_lang"), "source_lang")
+    target = parse_code(fields.optional_string("target_lang"), "target_lang")
     native = build_request(run.request, [text], source, target, format=_FORMATS[handling])
     return (await translate(run, native))[0]
 

@@ -40,6 +40,17 @@ class Fields(NamedTuple):
         value = self.members.get(name)
         return value if isinstance(value, str) else ""
 
+    def optional_string(self, name: str) -> str:
+        """Return a string member; "" for a missing one or null.
+
+        Raises:
+            InvalidRequestError: it has another type.
+        """
+        value = self.members.get(name)
+        if value is not None and not isinstance(value, str):
+            raise InvalidRequestError([(name, "must be a string")])
+        return value or ""
+
     def strings(self, name: str) -> list[str]:
         """Return a member that is a list of strings.
 

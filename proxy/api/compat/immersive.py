@@ -28,9 +28,9 @@ async def serve_translate(request: Request) -> Response:
         await run.authenticate(f"{BEARER} {key}" if key else None)
         fields = json_fields(await run.read_json_body())
         run.queue_seconds = QUEUE_SECONDS
-        source = fields.text("source_lang") or AUTO
+        source = fields.optional_string("source_lang") or AUTO
         texts = fields.strings("text_list")
-        tags = parse_source(source, "source_lang"), parse_code(fields.text("target_lang"), "target_lang")
+        tags = parse_source(source, "source_lang"), parse_code(fields.optional_string("target_lang"), "target_lang")
         translations = [
             {"detected_source_lang": detected or source, "text": text}
             for text, detected in await translate_page_texts(run, texts, *tags)

@@ -34,8 +34,8 @@ async def serve_translate(request: Request) -> Response:
         texts = fields.strings("texts") if is_batch else [fields.text("text")]
         if not is_batch and not isinstance(fields.members.get("text"), str):
             raise InvalidRequestError([("text", "is required, or texts with a list of strings")])
-        source = fields.text("from") or AUTO
-        tags = parse_source(source, "from"), parse_code(fields.text("to"), "to")
+        source = fields.optional_string("from") or AUTO
+        tags = parse_source(source, "from"), parse_code(fields.optional_string("to"), "to")
         translations = [
             {"text": text, "src": _CODES.get(detected, detected) if detected else source}
             for text, detected in await translate_page_texts(run, texts, *tags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any, cast
@@ -15,6 +16,7 @@ from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
 
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
 PREFIX = "/libretranslate"
@@ -348,7 +350,7 @@ async def test_keys_are_in_its_places(redis: RedisServer) -> None:
         assert (await one.client.get(f"{PREFIX}/languages")).status_code == 200
 
 
-async def test_full_budget_of_keyless_bodies_is_no_missing_key(redis: RedisServer) -> None:
+async def test_full_budget_is_no_missing_key(redis: RedisServer) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), guarded(fake, redis.url) as one:
         shown, _ = await new_key(one)
@@ -361,6 +363,27 @@ async def test_full_budget_of_keyless_bodies_is_no_missing_key(redis: RedisServe
             header = {"Authorization": f"Bearer {shown}"}
             assert (await one.client.post("/translate", json=ASKED, headers=header)).status_code == 200
         assert (await one.client.post("/translate", json={**ASKED, "api_key": shown})).status_code == 200
+
+
+async def test_body_of_a_known_caller_changes_its_budget(redis: RedisServer) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, redis.url) as one:
+        shown, _ = await new_key(one)
+        process = one.context.process
+        fake.translate.released = asyncio.Event()
+        sent = asyncio.create_task(one.client.post(f"{PREFIX}/translate", json={**ASKED, "api_key": shown}))
+        try:
+            await wait_until(lambda: bool(fake.requests), 10, "the replica's request")
+            assert (process.keyless_body_budget.reserved, process.body_budget.reserved > 0) == (0, True)
+        finally:
+            fake.translate.released.set()
+        assert (await sent).status_code == 200
+        assert (process.keyless_body_budget.reserved, process.body_budget.reserved) == (0, 0)
+        with process.body_budget.reserve() as others:
+            others.take(process.body_budget.limit)
+            answer = await one.client.post(f"{PREFIX}/translate", json={**ASKED, "api_key": shown})
+            assert answer.status_code == 503
+        assert (process.keyless_body_budget.reserved, process.body_budget.reserved) == (0, 0)
 
 
 async def test_limits_of_keys(redis: RedisServer) -> None:

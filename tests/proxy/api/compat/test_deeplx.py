@@ -139,6 +139,7 @@ async def test_tag_handling_is_the_format(running: RunningProxy, fake: FakeRepli
         ({"target_lang": ""}, 400, "target_lang"),
         ({"target_lang": "klingon!"}, 400, "'klingon!' is not a language code"),
         ({"source_lang": "klingon!"}, 400, "'klingon!' is not a language code"),
+        ({"source_lang": ["EN"]}, 400, "source_lang: must be a string"),
         ({"target_lang": "JA"}, 400, "No model serves en-ja"),
         ({"text": RUSSIAN, "source_lang": "auto"}, 400, "could not be detected"),
     ],

@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from proxy.api.compat.fields import Fields, json_fields, parse_fields, query_fields
-from shared.protocol.errors import BadRequestError
+from shared.protocol.errors import BadRequestError, InvalidRequestError
 
 
 def test_json_keeps_its_types() -> None:
@@ -37,6 +37,17 @@ async def test_form_without_fields_leaves_the_query() -> None:
     headers = {"content-type": "multipart/form-data; boundary=x"}
     request = Request({"type": "http", "query_string": b"q=a", "state": {"headers": headers}})
     assert await parse_fields(request, b"--x--\r\n") == Fields({"q": "a"}, is_json=False, in_url=True)
+
+
+@pytest.mark.parametrize("value", [1, 0, False, ["x"], [], {}])
+def test_optional_string_of_another_type_is_refused(value: object) -> None:
+    with pytest.raises(InvalidRequestError, match="a: must be a string"):
+        Fields({"a": value}).optional_string("a")
+
+
+def test_optional_string_may_be_missing() -> None:
+    fields = Fields({"a": None, "b": "", "c": "x"})
+    assert [fields.optional_string(name) for name in "abcd"] == ["", "", "x", ""]
 
 
 def test_text_of_other_types_is_empty() -> None:

@@ -120,6 +120,8 @@ async def test_bare_signs_come_back_bare(fake: FakeReplica, running: RunningProx
         ({"target_lang": None}, 422, "invalid-request", "target_lang"),
         ({"target_lang": "auto"}, 422, "invalid-request", "target_lang"),
         ({"source_lang": "klingon!"}, 422, "invalid-request", "source_lang"),
+        ({"source_lang": ["en"]}, 422, "invalid-request", "source_lang: must be a string"),
+        ({"target_lang": 1}, 422, "invalid-request", "target_lang: must be a string"),
         ({"target_lang": "ja"}, 404, "unknown-pair", "en-ja"),
         ({"text_list": [ENGLISH, RUSSIAN], "source_lang": "auto"}, 422, "language-undetected", "text[1]"),
     ],

@@ -78,6 +78,7 @@ async def test_codes_are_read_in_any_spelling(running: RunningProxy, code: str) 
         ({"texts": ["a", None]}, 422, "invalid-request", "texts: must be a list of strings"),
         ({"to": ""}, 422, "invalid-request", "to:"),
         ({"from": "klingon!"}, 422, "invalid-request", "from:"),
+        ({"from": 1}, 422, "invalid-request", "from: must be a string"),
         ({"to": "ja"}, 404, "unknown-pair", "en-ja"),
     ],
 )
