@@ -179,7 +179,7 @@ class Glossary(GlossaryDraft):
         for each in self.dictionaries:
             if each.pair == pair:
                 return each
-        raise UnknownDictionaryError(str(pair), pair_names(self.pairs))
+        raise UnknownDictionaryError(pair_name(pair), pair_names(self.pairs))
 
     def renamed(self, name: str) -> Self:
         """Return it with another name."""
@@ -228,9 +228,12 @@ def check_entry_count(count: int) -> None:
 
 def pair_names(pairs: Sequence[LanguagePair]) -> list[str]:
     """Return names of pairs for messages, sorted."""
-    return sorted(
-        f"{pair.source}>{pair.target}" if "-" in f"{pair.source}{pair.target}" else str(pair) for pair in pairs
-    )
+    return sorted(map(pair_name, pairs))
+
+
+def pair_name(pair: LanguagePair) -> str:
+    """Return a name in which no region is taken for a language."""
+    return f"{pair.source}>{pair.target}" if "-" in f"{pair.source}{pair.target}" else str(pair)
 
 
 def parse_id(text: str) -> str:

@@ -242,7 +242,7 @@ class GlossaryStore(BoundedRedis):
         try:
             await self.purge()
         except GlossariesUnavailableError as error:
-            log.warning("glossaries cannot be purged", extra={"error": error.detail})
+            log.warning("glossaries cannot be purged", extra={"error": str(error.__cause__)})
 
     async def _write(self, owner: GlossaryOwner, glossary: Glossary, version: int) -> bool:
         """Return whether it is written; not if its version in Redis differs."""
@@ -286,7 +286,8 @@ class GlossaryStore(BoundedRedis):
         try:
             return await self._call(*command)
         except StoreUnavailableError as error:
-            raise GlossariesUnavailableError(f"Glossaries cannot be read or changed now: {error}.") from None
+            # Callers learn no addresses of Redis.
+            raise GlossariesUnavailableError("Glossaries cannot be read or changed now.") from error
 
 
 def _parse(model: type[M], record: str | None) -> M | None:

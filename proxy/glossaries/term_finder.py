@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, NamedTuple
 
 from proxy.glossaries.cache import GlossaryCache
-from proxy.glossaries.glossary import pair_names, parse_id
+from proxy.glossaries.glossary import pair_name, pair_names, parse_id
 from proxy.glossaries.matcher import TermMatcher
 from proxy.glossaries.owner import GlossaryOwner
 from shared.languages import LanguagePair, stand_ins
@@ -61,7 +61,7 @@ class TermFinder:
             fitting = [bare]
         if not fitting:
             known = ", ".join(pair_names(list(glossary.matchers))) or "none yet"
-            raise InvalidRequestError([("glossary", f"has no dictionary for {pair}; its pairs: {known}")])
+            raise InvalidRequestError([("glossary", f"has no dictionary for {pair_name(pair)}; its pairs: {known}")])
         matcher = glossary.matchers[fitting[0]]
         if request.chars <= INLINE_CHARS:
             return _with_terms(request, matcher)

@@ -98,7 +98,7 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
         ClientGoneError: the client disconnected.
     """
     if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
-        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it as plain JSON.")
+        raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it uncompressed.")
     declared = request_header(request, "content-length")
     if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")

@@ -203,7 +203,7 @@ class UnknownGlossaryError(PairwayError, status=404, code="unknown-glossary", ti
     """The caller has no glossary with this id."""
 
     def __init__(self, glossary_id: str) -> None:
-        super().__init__(f"You have no glossary with the id {glossary_id}; GET /glossaries lists yours.")
+        super().__init__(f"You have no glossary with the id {glossary_id}; the list of your glossaries has their ids.")
 
 
 class UnknownDictionaryError(PairwayError, status=404, code="unknown-dictionary", title="Unknown dictionary"):

@@ -60,7 +60,7 @@ async def test_other_owners_glossary_is_unknown(store: GlossaryStore, finder: Te
 async def test_bare_dictionary_serves_variants_if_asked(store: GlossaryStore, finder: TermFinder) -> None:
     wanted = await glossary_id(store, dictionary("en", "zh", invoice="發票"), dictionary("en", "fr-FR"))
     traditional = request("an invoice", target="zh-Hant")
-    with pytest.raises(InvalidRequestError, match="no dictionary for en-zh-Hant"):
+    with pytest.raises(InvalidRequestError, match="no dictionary for en>zh-Hant"):
         await finder.add_terms(ALICE, wanted, traditional)
     found = await finder.add_terms(ALICE, wanted, traditional, for_variants=True)
     assert (found.request.terms, found.request.target_lang) == ({"invoice": "發票"}, "zh-Hant")

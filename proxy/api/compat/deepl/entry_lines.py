@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from proxy.api.compat.language_codes import is_same_language, tag_of
+from proxy.api.compat.language_codes import is_known, is_same_language, tag_of
 from proxy.glossaries.glossary import check_entry_count
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError
@@ -40,7 +40,7 @@ def parse_entries(text: str, entries_format: str, pair: LanguagePair) -> dict[st
     entries: dict[str, str] = {}
     numbers: dict[str, int] = {}
     for number, fields in _csv_lines(text) if entries_format == CSV else _tsv_lines(text):
-        if entries_format == CSV and not _is_for(pair, fields):
+        if entries_format == CSV and not _is_for(pair, number, fields):
             continue
         source, target = _checked(number, fields, entries_format)
         if source in entries:
@@ -77,12 +77,22 @@ def _csv_lines(text: str) -> Iterator[Line]:
         raise _wrong(reader.line_num, f"is not CSV: {error}") from None
 
 
-def _is_for(pair: LanguagePair, fields: list[str]) -> bool:
-    """Return whether a line has no languages, or those of the pair."""
-    if len(fields) < _COLUMNS_WITH_LANGUAGES:
+def _is_for(pair: LanguagePair, number: int, fields: list[str]) -> bool:
+    """Return whether a line has no languages, or those of the pair.
+
+    Raises:
+        BadRequestError: its third or fourth column is not blank, and no language.
+    """
+    codes = [field.strip() for field in fields[2:_COLUMNS_WITH_LANGUAGES]]
+    if len(codes) < len(pair) or not any(codes):
         return True
-    tags = tag_of(fields[2]), tag_of(fields[3])
-    return all(tag is not None and is_same_language(tag, own) for tag, own in zip(tags, pair, strict=True))
+    tags: list[str] = []
+    for code in codes:
+        tag = tag_of(code)
+        if tag is None or not is_known(tag):
+            raise _wrong(number, "has no language in its third or fourth column; both are for its terms' languages")
+        tags.append(tag)
+    return all(is_same_language(tag, own) for tag, own in zip(tags, pair, strict=True))
 
 
 def _checked(number: int, fields: list[str], entries_format: str) -> tuple[str, str]:

@@ -42,6 +42,9 @@ TERM = st.text(
         ("csv", 'x,y\n"secret"secret,b', "line 2 is not CSV"),
         ("csv", '"never closed,b\nc,d', "is not CSV"),
         ("csv", "a,b,de,en", "none for en-de"),
+        ("csv", "a,b\nc,d,secret,de", "line 2 has no language"),
+        ("csv", "a,b,en,", "line 1 has no language"),
+        ("csv", "a,b,en,xx", "line 1 has no language"),
     ],
 )
 def test_wrong_line_is_named_by_its_number(entries_format: str, text: str, fault: str) -> None:
@@ -66,8 +69,8 @@ def test_tsv_has_terms_as_they_are() -> None:
 
 
 def test_csv_may_be_quoted_and_name_its_languages() -> None:
-    text = '\ufeff"a, b","say ""hi"""\r\nc,d,EN,DE\ne,f,de,en\ng,h,en-GB,de-AT,0.9\n\ni,j,xx,de\nk,l,\n'
-    expected = {"a, b": 'say "hi"', "c": "d", "g": "h", "k": "l"}
+    text = '\ufeff"a, b","say ""hi"""\r\nc,d,EN,DE\ne,f,de,en\ng,h,en-GB,de-AT,0.9\n\nk,l,\nm,n,,,\n'
+    expected = {"a, b": 'say "hi"', "c": "d", "g": "h", "k": "l", "m": "n"}
     assert parse_entries(text, "csv", EN_DE) == expected
 
 
