@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from proxy.api.compat.compat_api import CompatApi, CompatRoute
 from proxy.api.compat.fields import Fields, header_key, query_fields, read_fields
 from proxy.api.compat.language_codes import parse_code, parse_source
-from proxy.api.compat.translations import build_request, translate
+from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse, retry_headers
 from shared.protocol.answers import Translation
@@ -110,7 +110,7 @@ async def _translate(run: TranslationRun, fields: Fields, text: str) -> Translat
     source = parse_source(fields.optional_string("source_lang"), "source_lang")
     target = parse_code(fields.optional_string("target_lang"), "target_lang")
     native = build_request(run.request, [text], source, target, format=_FORMATS[handling])
-    return (await translate(run, native))[0]
+    return (await translate_list(run, native))[0]
 
 
 def _source_code(result: Translation) -> str:
@@ -122,7 +122,10 @@ def _source_code(result: Translation) -> str:
 def render_error(_: Request, error: PairwayError) -> Response:
     """Render an error as ``{"code": status, "message": …}``."""
     status = _STATUSES.get(error.code, error.http_status)
-    message = f"Invalid access token: {error.detail}" if status == _UNAUTHORIZED else error.detail
+    message = error.detail
+    if status == _UNAUTHORIZED:
+        why = "send it as ?token=KEY or Authorization: Bearer KEY" if error.code == "key-required" else error.detail
+        message = f"Invalid access token: {why}"
     return JSONResponse({"code": status, "message": message}, status, retry_headers(error))
 
 

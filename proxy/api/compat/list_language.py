@@ -14,6 +14,8 @@ from shared.protocol.translate_request import TextFormat
 
 # The best served language of a short text such as "Home" has more, that of a text in another language less.
 MIN_CONFIDENCE: Final = 0.1
+# A word or two, which dictionaries look up; the language of a longer text is detected, or not served.
+MAX_GUESSED_CHARS: Final = 25
 
 
 async def find_list_language(
@@ -21,19 +23,20 @@ async def find_list_language(
 ) -> Detected | None:
     """Return a list's likeliest language.
 
-    None if no text has one; or, unless ``allows_foreign``, if a text seems to be in a language that is not served.
+    None if no text has one, and they are longer than ``MAX_GUESSED_CHARS`` together; or, unless ``allows_foreign``, if a text seems to be in a language that is not served.
     """
     parts = context(request)
     detection = parts.translation.detection
     detections = await detection.detect(texts, parts.fleet.registry.snapshot, text_format)
-    if not any(each.detected for each in detections):
+    is_detected = any(each.detected for each in detections)
+    if not is_detected and sum(map(len, texts)) > MAX_GUESSED_CHARS:
         return None
     for text, each in zip(texts, detections, strict=True):
-        if allows_foreign or (each.candidates and each.candidates[0].confidence >= MIN_CONFIDENCE):
+        if (allows_foreign and is_detected) or (each.candidates and each.candidates[0].confidence >= MIN_CONFIDENCE):
             continue
         if (await detection.score(text, text_format)).has_visible_words:
             return None
-    return average(texts, detections)[0]
+    return next(iter(average(texts, detections)), None)
 
 
 def average(texts: Sequence[str], detections: Sequence[Detection]) -> list[Detected]:

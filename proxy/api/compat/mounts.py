@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI, Request, Response
 
 from proxy.api.compat import deeplx, immersive, kiss
-from proxy.api.compat.compat_api import CompatApi, Handler
+from proxy.api.compat.compat_api import CompatApi, CompatRoute, Handler
 from proxy.api.compat.deepl import api as deepl
 from proxy.api.compat.libretranslate import routes as libretranslate
 from shared.http.problems import ErrorRenderer, render_errors_with
@@ -45,7 +45,7 @@ def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
     for api in apis:
         routes = APIRouter(include_in_schema=False)
         for route in api.routes:
-            handler, methods = _with_errors_of(api, route.handler), list(route.methods)
+            handler, methods = _with_errors_of(api, route.handler), _served_methods(route)
             routes.add_api_route(_joined(api.prefix, route.path), handler, methods=methods)
             if route.at_root:
                 routes.add_api_route(route.path, handler, methods=methods)
@@ -74,6 +74,11 @@ def find_renderer(apis: Sequence[CompatApi]) -> Callable[[str], ErrorRenderer | 
     return find
 
 
+def _served_methods(route: CompatRoute) -> list[str]:
+    """Return a route's methods; HEAD is for monitors."""
+    return [*route.methods, "HEAD"] if "GET" in route.methods else list(route.methods)
+
+
 def _first_segment(path: str) -> str:
     return path[1:].partition("/")[0]
 
@@ -94,7 +99,10 @@ def _refuse_path(api: CompatApi) -> Handler:
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
         methods = {
-            method for route in api.routes if _joined(api.prefix, route.path) == path for method in route.methods
+            method
+            for route in api.routes
+            if _joined(api.prefix, route.path) == path
+            for method in _served_methods(route)
         }
         shown = mask_secrets(path)
         if methods:

@@ -24,7 +24,7 @@ async def running() -> AsyncGenerator[RunningProxy]:
 
 
 @pytest.mark.parametrize(
-    "texts", [[ENGLISH, RUSSIAN], [ENGLISH, *SHORT, RUSSIAN], [RUSSIAN, *SHORT], SHORT, ["Home", "", "123"], ["Home"]]
+    "texts", [[ENGLISH, RUSSIAN], [ENGLISH, *SHORT, RUSSIAN], [RUSSIAN, *SHORT], ["привет"], [*SHORT, *SHORT]]
 )
 async def test_list_without_a_language_is_refused(running: RunningProxy, texts: list[str]) -> None:
     answer = await running.client.post("/imme", json={"target_lang": "de", "text_list": texts})
@@ -44,6 +44,17 @@ async def test_short_texts_have_the_lists_language(running: RunningProxy) -> Non
     found = answer.json()["translations"]
     assert [each["text"] for each in found] == expected
     assert {each["detected_source_language"] for each in found} == {"EN"}
+
+
+@pytest.mark.parametrize("texts", [["Home"], ["Hi"], SHORT, ["Home", "", "123"]])
+async def test_a_word_or_two_have_the_likeliest_language(running: RunningProxy, texts: list[str]) -> None:
+    expected = [f"[en>de by fake] {text}" for text in texts]
+    answer = await running.client.post("/imme", json={"target_lang": "de", "text_list": texts})
+    assert [each["text"] for each in answer.json()["translations"]] == expected
+    answer = await running.client.post("/libretranslate/translate", json={"q": texts, "source": "auto", "target": "de"})
+    assert answer.json()["translatedText"] == expected
+    answer = await running.client.post("/deeplx/translate", json={"text": texts[0], "target_lang": "DE"})
+    assert (answer.json()["data"], answer.json()["source_lang"]) == (expected[0], "EN")
 
 
 async def test_short_texts_among_tags_have_the_lists_language(running: RunningProxy) -> None:

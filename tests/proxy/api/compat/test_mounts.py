@@ -52,6 +52,11 @@ async def test_other_paths_and_methods_have_the_apis_own_errors(
     assert answer.headers.get("allow") == ("POST" if status == 405 else None)
 
 
+async def test_monitors_may_send_head(running: RunningProxy) -> None:
+    answer = await running.client.head("/libretranslate/health")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
 async def test_native_paths_keep_their_errors(running: RunningProxy) -> None:
     for path in ("/nothing", "/libretranslatex"):
         answer = await running.client.post(path, json=ASKED)
