@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import BaseModel
 
@@ -27,6 +27,7 @@ def body_documentation(
 ) -> dict[str, Any]:
     """Return the OpenAPI description of a request's body and headers."""
     schema = model.model_json_schema()
+    schema = _inlined(schema, schema.pop("$defs", {}))  # an operation's schema has no place for definitions
     headers = _REQUEST_ID_DOC | dict(extra_headers or {})
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
@@ -35,6 +36,20 @@ def body_documentation(
             for name, (text, kind) in headers.items()
         ],
     }
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a schema with its definitions in the places that refer to them; no model contains itself."""
+    match schema:
+        case {"$ref": str(reference)}:
+            return _inlined(definitions[reference.rpartition("/")[2]], definitions)
+        case dict():
+            members = cast("dict[str, Any]", schema)
+            return {name: _inlined(value, definitions) for name, value in members.items()}
+        case list():
+            return [_inlined(each, definitions) for each in cast("list[Any]", schema)]
+        case _:
+            return schema
 
 
 def problem_documentation(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
