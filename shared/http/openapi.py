@@ -39,7 +39,10 @@ def body_documentation(
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """Return a schema with its definitions in the places that refer to them; no model contains itself."""
+    """Return a schema whose definitions are in their places.
+
+    No model contains itself.
+    """
     match schema:
         case {"$ref": str(reference)}:
             return _inlined(definitions[reference.rpartition("/")[2]], definitions)
