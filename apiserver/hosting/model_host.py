@@ -231,7 +231,7 @@ class ModelHost:
         elif silence > self._settings.stall_seconds and any(map(self.ready, self.entry.all_pairs)):
             await self._suspect(self._translator, silence)
         elif self._task is None and self._clock() >= self._canaries_due and any(self._reasons.values()):
-            self._task = self._canary_task(self._translator, CANARY_RUNNING)
+            self._task = self._canary_task(self._translator, None)
 
     async def close(self) -> None:
         """Stop the task and the engine."""
@@ -269,13 +269,18 @@ class ModelHost:
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
         await self._check_canaries(self._translator, CANARY_RUNNING)
 
-    def _canary_task(self, translator: Translator, reason: str) -> asyncio.Task[None]:
+    def _canary_task(self, translator: Translator, reason: str | None) -> asyncio.Task[None]:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")
 
-    async def _check_canaries(self, translator: Translator, reason: str) -> None:
+    async def _check_canaries(self, translator: Translator, reason: str | None) -> None:
+        """Check the canaries of unready pairs.
+
+        Meanwhile ``reason`` is why they are not ready; None: still the last one.
+        """
         self._canaries_due = self._clock() + CANARY_RETRY_SECONDS
         pairs = [pair for pair, issue in self._reasons.items() if issue is not None]
-        self._reasons.update(dict.fromkeys(pairs, reason))
+        if reason is not None:
+            self._reasons.update(dict.fromkeys(pairs, reason))
         outcome = await self._canaries.check(translator, pairs, self._note_canary)
         self.canary_rounds += 1
         if outcome.passed:
