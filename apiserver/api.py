@@ -34,8 +34,9 @@ from shared.protocol.headers import (
 )
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
+from shared.protocol.request_parser import parse_translate_request
 from shared.protocol.sse import DeltaSink
-from shared.protocol.translate_request import TranslateRequest, parse_translate_request
+from shared.protocol.translate_request import TranslateRequest
 
 routes = APIRouter()
 

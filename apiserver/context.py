@@ -14,7 +14,7 @@ from apiserver.model_server import ModelServer
 from apiserver.settings import ApiServerSettings
 from shared.http.body import ByteBudget
 from shared.protocol.deadline import TimeLimits
-from shared.protocol.translate_request import Limits
+from shared.protocol.limits import Limits
 from shared.runtime.background import Loop
 from shared.runtime.metrics import MergedCollector
 

@@ -10,13 +10,9 @@ from pydantic import BaseModel, Field, StrictStr, WithJsonSchema
 from shared.languages import InvalidTagError, canonical_tag
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import InvalidRequestError
-from shared.protocol.translate_request import (
-    Limits,
-    TranslateRequest,
-    read_members,
-    refuse_repeated_names,
-    validate_members,
-)
+from shared.protocol.limits import Limits
+from shared.protocol.request_parser import read_members, refuse_repeated_names, validate_members
+from shared.protocol.translate_request import TranslateRequest
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
 # Further targets of one request; each costs as much as the first.

@@ -17,14 +17,9 @@ from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.translate_request import (
-    CLIENT_SENTENCES,
-    Limits,
-    TextOrTexts,
-    limit_unknown,
-    read_members,
-    refuse_repeated_names,
-)
+from shared.protocol.limits import Limits
+from shared.protocol.request_parser import CLIENT_SENTENCES, limit_unknown, read_members, refuse_repeated_names
+from shared.protocol.translate_request import TextOrTexts
 from shared.protocol.validation_errors import invalid_request
 
 routes = APIRouter()

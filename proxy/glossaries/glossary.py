@@ -28,7 +28,8 @@ from shared.protocol.errors import (
     UnknownGlossaryError,
 )
 from shared.protocol.headers import mask_secrets
-from shared.protocol.translate_request import MAX_PHRASE_CHARS, refuse_repeated_names, term_error
+from shared.protocol.request_parser import refuse_repeated_names
+from shared.protocol.translate_request import MAX_PHRASE_CHARS, term_error
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 M = TypeVar("M", bound=BaseModel)

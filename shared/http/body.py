@@ -22,7 +22,7 @@ from shared.protocol.errors import (
     TooLargeError,
     UnsupportedMediaError,
 )
-from shared.protocol.translate_request import refuse_repeated_names
+from shared.protocol.request_parser import refuse_repeated_names
 from shared.protocol.validation_errors import operator_errors
 
 M = TypeVar("M", bound=BaseModel)

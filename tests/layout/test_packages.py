@@ -36,6 +36,8 @@ TESTED_ELSEWHERE = {
     "proxy/api/compat/libretranslate/server_info.py": "tests/proxy/integration/test_libretranslate.py",
     "proxy/api/compat/libretranslate/translate.py": "tests/proxy/integration/test_libretranslate.py",
     "proxy/api/compat/translations.py": "tests/proxy/integration/test_libretranslate.py",
+    "shared/protocol/translate_request.py": "tests/shared/protocol/test_request_parser.py",
+    "shared/protocol/limits.py": "tests/shared/protocol/test_request_parser.py",
     "proxy/api/bodies.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/auth.py": "tests/proxy/integration/test_fleet_endpoints.py",
     "proxy/api/detect.py": "tests/proxy/integration/test_detect.py",

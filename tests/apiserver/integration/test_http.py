@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
 from shared.protocol.errors import PairwayError
-from shared.protocol.translate_request import Limits, parse_translate_request
+from shared.protocol.limits import Limits
+from shared.protocol.request_parser import parse_translate_request
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until

@@ -18,9 +18,11 @@ from shared.languages import canonical_tag
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, PairwayError
 from shared.protocol.headers import authenticate
+from shared.protocol.limits import Limits
 from shared.protocol.priority import Priority
+from shared.protocol.request_parser import parse_translate_request
 from shared.protocol.sse import BrokenStreamError, Event, EventReader
-from shared.protocol.translate_request import Limits, TranslateRequest, parse_translate_request
+from shared.protocol.translate_request import TranslateRequest
 
 LIMITS = Limits(body_bytes=100_000, texts=16, text_chars=1000)
 TOKEN = SecretStr("a-token-that-is-long-enough")

@@ -13,8 +13,9 @@ from proxy.api.compat.libretranslate.errors import RefusalError, missing, not_su
 from shared.http.request_context import request_header
 from shared.protocol.errors import TooLargeError
 from shared.protocol.headers import BEARER
+from shared.protocol.limits import Limits
 from shared.protocol.options import MAX_ALTERNATIVES
-from shared.protocol.translate_request import AUTO, Limits, TextFormat
+from shared.protocol.translate_request import AUTO, TextFormat
 
 _FORMATS: Final = {"text": TextFormat.TEXT, "html": TextFormat.HTML}
 # Subtitle Edit forgets the comma between these two members.

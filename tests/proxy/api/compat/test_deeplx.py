@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -16,12 +15,12 @@ from proxy.api.compat.deeplx import render_error
 from shared.protocol.errors import PairwayError
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
+from tests.proxy.api.compat.transient_fault import post_during_a_fault
 from tests.proxy.integration.inputs import ENGLISH, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
-from tests.support.waiting import wait_until
 
 ASKED = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
 PATHS = ["/deeplx/translate", "/deeplx/v1/translate", "/deeplx/v2/translate"]
@@ -175,13 +174,7 @@ async def test_text_in_the_url_is_not_read(running: RunningProxy) -> None:
 
 
 async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
-    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
-    try:
-        waiting = asyncio.create_task(running.client.post("/deeplx/translate", json=ASKED))
-        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
-    finally:
-        fake.translate.problem = None
-    assert (await waiting).status_code == 200
+    assert (await post_during_a_fault(fake, running, "/deeplx/translate", ASKED)).status_code == 200
 
 
 async def test_key_may_be_in_a_header_or_the_url(fake: FakeReplica, redis: RedisServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -17,12 +16,12 @@ from proxy.api.compat.immersive import API
 from shared.protocol.errors import PairwayError
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
+from tests.proxy.api.compat.transient_fault import post_during_a_fault
 from tests.proxy.integration.inputs import ENGLISH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
-from tests.support.waiting import wait_until
 
 ASKED = {"source_lang": "en", "target_lang": "de", "text_list": ["Hello", "", "you"]}
 CHINESE = "今天天气很好,我们要去公园散步,然后一起吃午饭。"
@@ -144,13 +143,7 @@ async def test_failure_is_never_the_source_text(fake: FakeReplica, running: Runn
 
 
 async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
-    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
-    try:
-        waiting = asyncio.create_task(running.client.post("/imme", json=ASKED))
-        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
-    finally:
-        fake.translate.problem = None
-    assert (await waiting).status_code == 200
+    assert (await post_during_a_fault(fake, running, "/imme", ASKED)).status_code == 200
 
 
 async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisServer) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -16,12 +15,12 @@ from proxy.api.compat.kiss import API
 from shared.protocol.errors import PairwayError
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
+from tests.proxy.api.compat.transient_fault import post_during_a_fault
 from tests.proxy.integration.inputs import ENGLISH
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
-from tests.support.waiting import wait_until
 
 ONE = {"text": "Hello", "from": "en", "to": "de"}
 BATCH = {"texts": ["Hello", "", "<a1>you</a1> &amp; me"], "from": "en", "to": "de"}
@@ -128,13 +127,7 @@ async def test_extension_needs_the_setting(fake: FakeReplica, running: RunningPr
 
 
 async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
-    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
-    try:
-        waiting = asyncio.create_task(running.client.post("/kiss", json=ONE))
-        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
-    finally:
-        fake.translate.problem = None
-    assert (await waiting).status_code == 200
+    assert (await post_during_a_fault(fake, running, "/kiss", ONE)).status_code == 200
 
 
 async def test_key_is_a_bearer_and_may_be_empty(fake: FakeReplica, redis: RedisServer) -> None:

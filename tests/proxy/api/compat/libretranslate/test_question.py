@@ -19,7 +19,8 @@ from proxy.api.compat.libretranslate.question import (
     read_question,
     read_texts,
 )
-from shared.protocol.translate_request import Limits, TextFormat
+from shared.protocol.limits import Limits
+from shared.protocol.translate_request import TextFormat
 
 EMPTY: list[Any] = [None, "", [], 0, False, {}]
 NO_NUMBERS: list[Any] = ["two", [], [1], {}, "9" * 5000, "1.5"]
