@@ -1,6 +1,8 @@
 """Formats on the wire.
 
-- ``translate_request``: requests, and their parsing.
+- ``translate_request``: requests.
+- ``request_parser``: parsing of requests.
+- ``limits``: limits of a request.
 - ``answers``: translations, problems.
 - ``options``: options of a request.
 - ``report``: the state of an API server.

@@ -1,4 +1,4 @@
-"""Parser of translate requests: from a body to the request, or to the error."""
+"""Parser of translate requests, and of members that other bodies share."""
 
 from __future__ import annotations
 
