@@ -17,6 +17,8 @@ from fastapi import FastAPI
 from proxy.admission.controller import AdmissionController
 from proxy.api import detect, fleet, glossaries, keys, status, translate
 from proxy.api.compat import mounts
+from proxy.api.pages import pages
+from proxy.api.pages.page_config import page_config
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
@@ -127,6 +129,8 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     ):
         app.include_router(routes)
     mounts.add_routes(app, apis)
+    if settings.pages:
+        pages.add_pages(app, page_config(settings), pages.TRANSLATE_PAGE)
     return app
 
 

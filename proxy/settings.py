@@ -97,6 +97,10 @@ class ProxySettings(ServerSettings):
         max_length=len(COMPATIBLE_APIS),
         description=f"Compatible APIs that this proxy serves, comma-separated: {', '.join(COMPATIBLE_APIS)}; empty: none.",
     )
+    pages: bool = Field(
+        default=True,
+        description="Whether browsers get pages: to translate on at /, and to watch the fleet on at /status.",
+    )
     max_connections: MaxConnections = Field(
         default=16_384,
         description="Most client connections at once; never more than three quarters of the open file limit.",

@@ -5,6 +5,7 @@
 - ``detect``: ``POST /detect``.
 - ``translation_run``: the steps of a request for translations, the same for every API.
 - ``compat/``: formats of other translation APIs.
+- ``pages/``: web pages.
 - ``glossaries``: callers' glossaries.
 - ``status``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, and metrics.

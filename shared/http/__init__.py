@@ -10,6 +10,7 @@
 - ``disconnect``: cancels work when its client disconnects.
 - ``event_stream``: responses that stream events.
 - ``docs_page``: the page ``/docs``.
+- ``static_file``: files served from memory.
 - ``openapi``: OpenAPI descriptions of both servers.
 - ``probes``: ``/livez`` and ``/metrics``.
 """

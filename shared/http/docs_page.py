@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from starlette.routing import Route
 
-from shared.http.request_context import request_header
+from shared.http.static_file import StaticFile
 
 _FOLDER: Final = Path(__file__).parent / "docs_page_files"
 _JAVASCRIPT: Final = "text/javascript; charset=utf-8"
@@ -26,27 +25,6 @@ _FILES: Final = (
         "text/plain; charset=utf-8",
     ),
 )
-# A browser keeps the file, and asks each time if it changed.
-_CACHE_CONTROL: Final = "no-cache"
-
-
-class StaticFile:
-    """File served from memory, with an ``ETag`` of its content."""
-
-    def __init__(self, content: bytes, media_type: str) -> None:
-        self._content = content
-        self._headers = {
-            "content-type": media_type,
-            "cache-control": _CACHE_CONTROL,
-            "etag": f'"{hashlib.sha256(content).hexdigest()}"',
-        }
-
-    async def serve(self, request: Request) -> Response:
-        """Answer with the file, or with 304 where the browser has it."""
-        known = {tag.strip().removeprefix("W/") for tag in (request_header(request, "If-None-Match") or "").split(",")}
-        if not known.isdisjoint({self._headers["etag"], "*"}):
-            return Response(status_code=304, headers={name: self._headers[name] for name in ("cache-control", "etag")})
-        return Response(self._content, headers=self._headers)
 
 
 def add_docs_page(app: FastAPI) -> None:

@@ -24,7 +24,19 @@ _PRIVATE_SUFFIXES: Final = (".localhost", ".local", ".internal", ".home.arpa")
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 # Pages that a link of another site may open: they only show something, and that site cannot read them.
 _LINKED_PAGES: Final = frozenset(
-    {"/docs", "/openapi.json", "/health", "/languages", "/livez", "/readyz", "/startupz", "/fleet", "/metrics"}
+    {
+        "/",
+        "/status",
+        "/docs",
+        "/openapi.json",
+        "/health",
+        "/languages",
+        "/livez",
+        "/readyz",
+        "/startupz",
+        "/fleet",
+        "/metrics",
+    }
 )
 # Below these, pages of other origins may not change anything but by POST.
 _OPERATOR_PATHS: Final = re.compile(r"/(?:fleet|keys)(?:/|$)")

@@ -74,7 +74,7 @@ class RequestContext:
         state["answer_headers"] = answer_headers
         # Never reset: the server logs unhandled errors later, and each request has its own context.
         request_id.set(current_id)
-        scope["path"] = normal_path(scope["path"])
+        scope["path"] = normal_path(scope["path"], scope.get("root_path", ""))
         path = route_path(scope)
         started = time.perf_counter()
         status = _INTERNAL_SERVER_ERROR
@@ -122,14 +122,14 @@ def add_response_headers(request: Request, headers: Mapping[str, str]) -> None:
     request.scope["state"]["answer_headers"].update(encoded)
 
 
-def normal_path(path: str) -> str:
+def normal_path(path: str, root_path: str) -> str:
     """Return the path with single slashes and none at its end.
 
-    Clients append paths to base URLs that end with a slash.
+    Only the root keeps its slash. Clients append paths to base URLs that end with a slash.
     """
     if "//" in path or (path.endswith("/") and path != DOCS_FOLDER):
-        return _SLASHES.sub("/", path).rstrip("/") or "/"
-    return path
+        path = _SLASHES.sub("/", path).rstrip("/")
+    return f"{root_path}/" if path in ("", root_path) else path
 
 
 def route_path(scope: Scope) -> str:
