@@ -1,0 +1,49 @@
+// Errors of the server (application/problem+json), and of the way to it.
+
+/** An answer that is no success, or none at all (`status` 0, `code` "unreachable"). */
+export class ProblemError extends Error {
+  /** @param {{status: number, code: string, detail?: string, candidates?: object[], retryAfter?: number | null}} problem */
+  constructor({ status, code, detail = "", candidates = [], retryAfter = null }) {
+    super(`${status} ${code}`);
+    this.status = status;
+    this.code = code;
+    this.detail = detail;
+    this.candidates = candidates;
+    /** Seconds, or null. */
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Returns the error of a response that is no success. Other servers on the way answer with anything. */
+export async function problemOf(response) {
+  const body = await response.json().catch(() => ({}));
+  return new ProblemError({
+    ...knownMembers(body),
+    status: response.status,
+    retryAfter: secondsOf(response.headers.get("Retry-After")),
+  });
+}
+
+/** Returns the error that an event of a stream carries. */
+export function problemOfEvent(body) {
+  return new ProblemError({ ...knownMembers(body), status: Number(body?.status) || 500 });
+}
+
+/** Returns the error for a request without any answer. */
+export function unreachable() {
+  return new ProblemError({ status: 0, code: "unreachable" });
+}
+
+function knownMembers(body) {
+  return {
+    code: typeof body?.code === "string" ? body.code : "unknown",
+    detail: typeof body?.detail === "string" ? body.detail : "",
+    candidates: Array.isArray(body?.candidates) ? body.candidates : [],
+  };
+}
+
+// A date is allowed too; our servers send whole seconds.
+function secondsOf(header) {
+  const seconds = Number.parseInt(header ?? "", 10);
+  return seconds >= 0 ? seconds : null;
+}

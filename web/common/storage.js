@@ -1,0 +1,33 @@
+// What the browser keeps. Storage may be off, full, or hold what another version wrote.
+
+/**
+ * Returns the JSON value of a name, or the fallback.
+ * @param {Storage | null} storage
+ */
+export function readStored(storage, name, fallback) {
+  try {
+    return JSON.parse(storage.getItem(name)) ?? fallback;
+  } catch {
+    return fallback;
+  }
+}
+
+/** Keeps a value under a name, or removes it (null). Returns whether that worked. */
+export function writeStored(storage, name, value) {
+  try {
+    if (value === null) storage.removeItem(name);
+    else storage.setItem(name, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the browser's storage, or null where a page may not use it. */
+export function openStorage(kind) {
+  try {
+    return window[kind];
+  } catch {
+    return null;
+  }
+}
