@@ -8,15 +8,18 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import FastAPI
 
 from proxy.admission.controller import AdmissionController
 from proxy.api import detect, fleet, glossaries, keys, status, translate
 from proxy.api.compat import mounts
+from proxy.api.live_status import endpoints as live_status
+from proxy.api.live_status.status_view import stamped
 from proxy.api.pages import pages
 from proxy.api.pages.page_config import page_config
 from proxy.balancing.local_stats import LocalStats
@@ -32,6 +35,7 @@ from proxy.context import (
     KeysContext,
     ProcessContext,
     ProxyContext,
+    StatusContext,
     TranslationContext,
 )
 from proxy.fleet.admin import FleetAdmin
@@ -55,6 +59,14 @@ from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.pivots import Pivots
 from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
+from proxy.status import monitor as status_monitor
+from proxy.status.event_detector import EventDetector
+from proxy.status.feed import StatusFeed
+from proxy.status.figure_ring import FigureRing
+from proxy.status.figures import Totals
+from proxy.status.monitor import StatusMonitor
+from proxy.status.pair_expectations import PairExpectations
+from proxy.status.store import StatusStore
 from proxy.translation.detection import DetectionService
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_grouper import LanguageGrouper
@@ -76,7 +88,7 @@ log = logging.getLogger(__name__)
 # Bodies of callers without a key so far fill at most one part of so many, beside the others.
 KEYLESS_BODIES_PART = 8
 # Routes for operators only, on the operators' port if one is set.
-OPERATOR_ROUTES = (fleet.routes, keys.routes)
+OPERATOR_ROUTES = (fleet.routes, keys.routes, live_status.routes)
 # What a refused web page is told, at either port.
 CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
 OPERATOR_ORIGINS = "the port for operators (PROXY_OPERATOR_PORT) serves its own pages alone"
@@ -178,15 +190,17 @@ async def build_context(
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
     glossaries, purge = build_glossaries(foundation)
-    fleet = build_fleet(foundation, owner, resolver)
+    events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic, stamped)
+    fleet = build_fleet(foundation, owner, resolver, partial(observe_snapshot, events, feed))
+    status, status_loop = build_status(foundation, owner, fleet.registry, events, feed, draining)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
-    loops = (*fleet.loops, canaries, purge, *translation.loops)
+    loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
     )
-    return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, process)
+    return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
 
 
 def build_keys(foundation: Foundation) -> KeysContext:
@@ -217,8 +231,10 @@ def build_glossaries(foundation: Foundation) -> tuple[GlossariesContext, Loop]:
     return GlossariesContext(store, term_finder), loop
 
 
-def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> FleetContext:
-    """Build the registry, its lease and admin, and their loops."""
+def build_fleet(
+    foundation: Foundation, owner: str, resolver: Resolver, observe: Callable[[Snapshot], None]
+) -> FleetContext:
+    """Build the registry, its lease and admin, and their loops; ``observe`` gets every snapshot."""
     settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
     store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
@@ -228,6 +244,7 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
 
     def apply_snapshot(snapshot: Snapshot) -> None:
         foundation.local_stats.apply_snapshot(snapshot)
+        observe(snapshot)
         if not startup.complete:
             startup.observe({str(pair): bool(snapshot.ready[pair]) for pair, count in snapshot.total.items() if count})
 
@@ -248,6 +265,43 @@ def build_fleet(foundation: Foundation, owner: str, resolver: Resolver) -> Fleet
         Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
     )
     return FleetContext(registry, lease, FleetAdmin(registry, discovery), startup, loops)
+
+
+def observe_snapshot(events: EventDetector, feed: StatusFeed, snapshot: Snapshot) -> None:
+    """Detect events; show them at once."""
+    version = events.version
+    events.observe_snapshot(snapshot)
+    if events.version != version:
+        feed.wake()
+
+
+def build_status(
+    foundation: Foundation,
+    owner: str,
+    registry: Registry,
+    detector: EventDetector,
+    feed: StatusFeed,
+    draining: asyncio.Event,
+) -> tuple[StatusContext, Loop]:
+    """Build the status page's data, and its loop."""
+    settings, metrics = foundation.settings, foundation.metrics
+    store = StatusStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
+    foundation.stack.push_async_callback(store.close)
+    ring = FigureRing(lambda: Totals.of(metrics.requests, metrics.seconds), time.time())
+    monitor = StatusMonitor(
+        owner,
+        store,
+        registry,
+        foundation.local_stats,
+        ring,
+        detector,
+        feed,
+        is_draining=draining.is_set,
+        clock=time.time,
+    )
+    expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))
+    loop = Loop("status", status_monitor.TICK_SECONDS, monitor.tick, time.monotonic, foundation.rng)
+    return StatusContext(monitor, expectations, feed), loop
 
 
 async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[Forwarder, Loop]:

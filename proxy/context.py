@@ -19,6 +19,9 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.pivots import Pivots
 from proxy.settings import ProxySettings
+from proxy.status.feed import StatusFeed
+from proxy.status.monitor import StatusMonitor
+from proxy.status.pair_expectations import PairExpectations
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
@@ -69,6 +72,15 @@ class GlossariesContext:
 
 
 @dataclass(frozen=True, slots=True)
+class StatusContext:
+    """The status page's data: figures and events, expected replicas of pairs, rendering."""
+
+    monitor: StatusMonitor
+    expectations: PairExpectations
+    feed: StatusFeed
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessContext:
     """Parts of the whole process; ``started_at`` is Unix seconds.
 
@@ -93,6 +105,7 @@ class ProxyContext:
     fleet: FleetContext
     local_stats: LocalStats
     translation: TranslationContext
+    status: StatusContext
     process: ProcessContext
 
 

@@ -34,10 +34,15 @@ class RedisKeys:
         self.api_keys = f"{prefix}keys"
         self.glossary_owners = f"{prefix}glossary-owners"
         self.glossary_bytes = f"{prefix}glossary-bytes"
+        self.proxies = f"{prefix}proxies"
 
     def replica(self, url: str) -> str:
         """Return the name of a replica's record."""
         return f"{self._prefix}replica:{url}"
+
+    def proxy(self, name: str) -> str:
+        """Return the name of a proxy's summary."""
+        return f"{self._prefix}proxy:{name}"
 
     def served_pairs(self, version: str) -> str:
         """Return the name of the record of reported pairs with this version."""

@@ -108,7 +108,7 @@ class FleetView:
         """Return every replica, and every override in force."""
         overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
         return Fleet(
-            replicas=[self._line(replica) for replica in self.registry.snapshot.replicas.values()],
+            replicas=[self.line(replica) for replica in self.registry.snapshot.replicas.values()],
             changes=[_change_line(each) for each in overrides if not each.is_undone()],
         )
 
@@ -118,10 +118,11 @@ class FleetView:
         return Changed(
             change=_change_line(applied.override),
             shared=applied.shared,
-            replicas=[self._line(replicas[url]) for url in applied.urls],
+            replicas=[self.line(replicas[url]) for url in applied.urls],
         )
 
-    def _line(self, replica: Replica) -> ReplicaLine:
+    def line(self, replica: Replica) -> ReplicaLine:
+        """Return one replica's line."""
         names, report = self.registry.names[replica.url], replica.report
         stats = self.local_stats.replica_stats(replica.url)
         breakers = {str(pair): str(each.breaker.state) for pair, each in stats.pairs.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -116,18 +116,8 @@ def health(
     The status is ``down`` if no pair can be served, ``ok`` if nothing is wrong, otherwise ``degraded``. ``load`` is
     this proxy's load on a replica; ``failing`` counts a pair's ready replicas that its statistics exclude.
     """
-    pairs = {
-        str(pair): {"ready": len(urls), "failing": failing(pair) if urls else 0, "total": snapshot.total[pair]}
-        for pair, urls in snapshot.ready.items()
-    }
-    is_whole = (
-        all(pair["ready"] and not pair["failing"] for pair in pairs.values())
-        and redis_error is None
-        and not any(each.why for each in services)
-        and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
-    )
-    is_up = any(pair["ready"] > pair["failing"] for pair in pairs.values())
-    status: HealthStatus = "down" if not is_up else "ok" if is_whole else "degraded"
+    pairs = pair_lines(snapshot, failing)
+    status = fleet_status(snapshot, pairs, services, redis_error)
     shared_lines: dict[tuple[int, bool, str | None], PairLines] = {}
     # Dictionaries, because for 200 replicas with 50 pairs each they take 5 ms, pydantic models 18.
     return status, to_json(
@@ -142,6 +132,32 @@ def health(
             "replicas": [_replica_line(each, now, load(each.url), shared_lines) for each in snapshot.replicas.values()],
         }
     )
+
+
+def pair_lines(snapshot: Snapshot, failing: Callable[[LanguagePair], int]) -> dict[str, dict[str, int]]:
+    """Return each known pair's fields of ``PairHealth``."""
+    return {
+        str(pair): {"ready": len(urls), "failing": failing(pair) if urls else 0, "total": snapshot.total[pair]}
+        for pair, urls in snapshot.ready.items()
+    }
+
+
+def fleet_status(
+    snapshot: Snapshot,
+    pairs: Mapping[str, Mapping[str, int]],
+    services: Sequence[ServiceReplicas],
+    redis_error: str | None,
+) -> HealthStatus:
+    """Return the fleet's status, with the lines of its pairs."""
+    if not any(pair["ready"] > pair["failing"] for pair in pairs.values()):
+        return "down"
+    is_whole = (
+        all(pair["ready"] and not pair["failing"] for pair in pairs.values())
+        and redis_error is None
+        and not any(each.why for each in services)
+        and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
+    )
+    return "ok" if is_whole else "degraded"
 
 
 def service_lines(services: Iterable[ServiceReplicas]) -> dict[str, ServiceHealth]:

@@ -98,6 +98,10 @@ class ExpectedReplicas:
         expectation = self._by_service.get(self._service_by_url.get(url, ""))
         return expectation is not None and not expectation.learnt and expectation.count == 0
 
+    def service_of(self, names: Iterable[str]) -> str | None:
+        """Return the service of a replica with these configured URLs."""
+        return next((self._service_by_url[name] for name in names if name in self._service_by_url), None)
+
     def check(self, services: Iterable[str]) -> None:
         """Raise InvalidRequestError unless there are services, all known."""
         named = list(services)

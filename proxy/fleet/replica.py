@@ -81,6 +81,11 @@ class Replica(BaseModel):
         return self.set_weight or (self.report.weight if self.report else 1.0)
 
     @property
+    def is_probed(self) -> bool:
+        """Whether it answered a probe, or left one unanswered."""
+        return self.reported_at is not None or self.missed > 0
+
+    @property
     def is_healthy(self) -> bool:
         """Whether the replica and all its configured pairs are ready."""
         return self.state is ReplicaState.READY and (self.report is None or self.report.pairs.all_ready)

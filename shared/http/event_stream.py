@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
 from typing import Any, Final
 
 from fastapi import Request, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from shared.http.disconnect import while_connected
 from shared.http.problems import JsonBytesResponse, problem_of
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol import sse
@@ -133,6 +135,45 @@ class EventStream(Response):
         add_log_fields(self._request, code=failure.code)
         problem = problem_of(failure, self._request.state.request_id)
         return sse.encode(sse.ERROR, problem.model_dump_json().encode())
+
+    async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
+        async with asyncio.timeout(self._stall_seconds):
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+class EventSeries(Response):
+    """Response that sends encoded events as they come, until there are no more or the client leaves.
+
+    The status waits for the first event, so an earlier error is raised.
+    """
+
+    def __init__(
+        self, request: Request, events: AsyncGenerator[bytes], *, stall_seconds: float = READER_STALL_SECONDS
+    ) -> None:
+        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
+        del self.headers["content-length"]
+        self._request = request
+        self._events = events
+        self._stall_seconds = stall_seconds
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            try:
+                await while_connected(self._request, self._send_all(send))
+            except ClientGoneError:
+                add_log_fields(self._request, code=ClientGoneError.code)
+            except TimeoutError:
+                log.info("reader stalled", extra={"seconds": self._stall_seconds})
+
+    async def _send_all(self, send: Send) -> None:
+        is_started = False
+        async for event in self._events:
+            if not is_started:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                is_started = True
+            await self._send(send, event)
+        await self._send(send, b"", more=False)
 
     async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
         async with asyncio.timeout(self._stall_seconds):

@@ -122,6 +122,10 @@ class MetricFamily(Collector, Generic[SeriesT]):
         series = self._series.get(values)
         return self._add(values) if series is None else series
 
+    def items(self) -> Iterable[tuple[tuple[str, ...], SeriesT]]:
+        """Return each series with its label values."""
+        return self._series.items()
+
     def start(self, *first: str) -> None:
         """Let the series with these first label values begin at 0."""
         for last in self._last_values[:1] or ((),):

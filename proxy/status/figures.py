@@ -1,0 +1,109 @@
+"""Figures of ten seconds, as differences of counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shared.protocol.outcome_classes import OK, OUTCOME_CLASSES, OutcomeClass
+from shared.runtime.metrics import LATENCY_BUCKETS, Count, DurationHistogram, MetricFamily
+
+SLOT_SECONDS: Final = 10
+# Codes with a count of their own in a slot, the most frequent first; others are counted as OTHER_CODE.
+MAX_CODES: Final = 8
+OTHER_CODE: Final = "other"
+
+Amount = Annotated[int, Field(ge=0)]
+BucketIndex = Annotated[int, Field(ge=0, le=len(LATENCY_BUCKETS))]
+
+
+class SlotFigures(BaseModel):
+    """Requests of one slot: ``SLOT_SECONDS`` from Unix time ``slot * SLOT_SECONDS``.
+
+    ``classes`` counts by outcome class, ``codes`` by outcomes except ok; ``buckets`` are durations of successful
+    requests by index in ``LATENCY_BUCKETS``. Zeros are left out.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    slot: int
+    classes: dict[OutcomeClass, Amount] = Field(default_factory=dict[OutcomeClass, int])
+    codes: dict[Annotated[str, Field(max_length=64)], Amount] = Field(
+        default_factory=dict[str, int], max_length=MAX_CODES + 1
+    )
+    buckets: dict[BucketIndex, Amount] = Field(default_factory=dict[int, int])
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counters at one moment: requests by outcome, and durations of successful ones."""
+
+    outcomes: Mapping[str, int]
+    buckets: Sequence[int]
+
+    @classmethod
+    def of(cls, requests: MetricFamily[Count], seconds: MetricFamily[DurationHistogram]) -> Totals:
+        """Sum the counters ``requests`` and ``seconds`` of ``ServerMetrics``."""
+        outcomes: Counter[str] = Counter()
+        for (*_, outcome, _), count in requests.items():
+            outcomes[outcome] += count.value
+        durations = [each.buckets for (_, outcome_class), each in seconds.items() if outcome_class == OK]
+        empty = [0] * (len(LATENCY_BUCKETS) + 1)
+        return cls(outcomes, [sum(column) for column in zip(empty, *durations, strict=True)])
+
+    def since(self, before: Totals, slot: int) -> SlotFigures:
+        """Return what was counted after ``before``."""
+        outcomes = {
+            code: more for code, count in self.outcomes.items() if (more := count - before.outcomes.get(code, 0)) > 0
+        }
+        classes: Counter[OutcomeClass] = Counter()
+        for code, count in outcomes.items():
+            classes[OUTCOME_CLASSES.get(code, "failed")] += count
+        pairs = zip(self.buckets, before.buckets, strict=True)
+        buckets = {index: new - old for index, (new, old) in enumerate(pairs) if new > old}
+        return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(outcomes), buckets=buckets)
+
+
+def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
+    """Return the sums of several proxies' figures, by slot."""
+    sums: dict[int, tuple[Counter[OutcomeClass], Counter[str], Counter[int]]] = {}
+    for each in figures:
+        classes, codes, buckets = sums.setdefault(each.slot, (Counter(), Counter(), Counter()))
+        classes.update(each.classes)
+        codes.update(each.codes)
+        buckets.update(each.buckets)
+    return {
+        slot: SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(codes), buckets=dict(buckets))
+        for slot, (classes, codes, buckets) in sums.items()
+    }
+
+
+def quantile(buckets: Mapping[int, int], share: float) -> float | None:
+    """Return the duration that ``share`` of the requests did not exceed; None without requests.
+
+    Linear within a bucket, as in Prometheus; beyond the last bound that bound.
+    """
+    rank = share * sum(buckets.values())
+    if not rank:
+        return None
+    below = 0
+    for index in sorted(buckets):
+        count = buckets[index]
+        if below + count >= rank and count:
+            if index >= len(LATENCY_BUCKETS):
+                break
+            lower = LATENCY_BUCKETS[index - 1] if index else 0.0
+            return lower + (LATENCY_BUCKETS[index] - lower) * (rank - below) / count
+        below += count
+    return LATENCY_BUCKETS[-1]
+
+
+def _most_frequent(outcomes: Mapping[str, int]) -> dict[str, int]:
+    codes = Counter({code: count for code, count in outcomes.items() if code not in {OK, OTHER_CODE}})
+    kept = dict(codes.most_common(MAX_CODES))
+    others = codes.total() - sum(kept.values()) + outcomes.get(OTHER_CODE, 0)
+    return kept | ({OTHER_CODE: others} if others else {})

@@ -1,0 +1,115 @@
+"""FleetEvent: what happened in the fleet, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+# Of one proxy, the latest; each takes at most about 700 bytes.
+MAX_EVENTS: Final = 50
+# Of all proxies together.
+MAX_MERGED_EVENTS: Final = 100
+MAX_SUBJECT_CHARS: Final = 256
+MAX_REASON_CHARS: Final = 256
+# Several proxies notice one event within this time: a sweep, its time-out, and clocks that differ.
+SAME_EVENT_SECONDS: Final = 15.0
+
+EventLevel = Literal["bad", "warn", "good", "info"]
+
+
+class EventKind(StrEnum):
+    """Kind of an event; stable."""
+
+    REPLICA_DOWN = "replica-down"
+    REPLICA_UNREADY = "replica-unready"
+    REPLICA_UP = "replica-up"
+    REPLICA_JOINED = "replica-joined"
+    REPLICA_STOPPING = "replica-stopping"
+    REPLICA_LEFT = "replica-left"
+    REPLICA_DRAINED = "replica-drained"
+    REPLICA_RESUMED = "replica-resumed"
+    PAIRS_DOWN = "pairs-down"
+    PAIRS_UP = "pairs-up"
+    BREAKER_OPENED = "breaker-opened"
+    BREAKER_CLOSED = "breaker-closed"
+    LEADER_CHANGED = "leader-changed"
+    REDIS_AWAY = "redis-away"
+    REDIS_BACK = "redis-back"
+
+
+@dataclass(frozen=True, slots=True)
+class EventMeaning:
+    """An event in words, with the heading of its runbook; ``{}`` is its subject."""
+
+    level: EventLevel
+    text: str
+    runbook: str | None = None
+
+
+MEANINGS: Final[Mapping[EventKind, EventMeaning]] = {
+    EventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "a-replica-is-down"),
+    EventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "a-replica-is-starting"),
+    EventKind.REPLICA_UP: EventMeaning("good", "{} came back"),
+    EventKind.REPLICA_JOINED: EventMeaning("good", "{} joined the fleet"),
+    EventKind.REPLICA_STOPPING: EventMeaning("info", "{} is stopping"),
+    EventKind.REPLICA_LEFT: EventMeaning("info", "{} left the fleet"),
+    EventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
+    EventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
+    EventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
+    EventKind.PAIRS_UP: EventMeaning("good", "{} can be served again"),
+    EventKind.BREAKER_OPENED: EventMeaning(
+        "warn", "requests to {} fail, so its breaker opened", "a-replica-is-failing"
+    ),
+    EventKind.BREAKER_CLOSED: EventMeaning("good", "the breaker of {} closed"),
+    EventKind.LEADER_CHANGED: EventMeaning("info", "{} probes the fleet now"),
+    EventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-is-away"),
+    EventKind.REDIS_BACK: EventMeaning("good", "Redis answers again"),
+}
+
+
+class FleetEvent(BaseModel):
+    """One event at a Unix time; ``subject`` is a replica's URL, pairs, or a proxy."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: EventKind
+    at: FiniteFloat
+    subject: Annotated[str, Field(max_length=MAX_SUBJECT_CHARS)] = ""
+    why: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None
+
+    @classmethod
+    def of(cls, kind: EventKind, at: float, subject: str = "", why: str | None = None) -> FleetEvent:
+        """Return an event, its words cut to their limits."""
+        cut = why[:MAX_REASON_CHARS] if why else None
+        return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut)
+
+
+@dataclass(slots=True)
+class SharedEvent:
+    """An event as several proxies noticed it; the first one's time and reason."""
+
+    event: FleetEvent
+    proxies: list[str]
+    last_at: float
+
+
+def merge_events(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[SharedEvent]:
+    """Return all proxies' events, each once, the latest first."""
+    noticed = sorted(
+        ((event, proxy) for proxy, events in events_by_proxy.items() for event in events), key=lambda each: each[0].at
+    )
+    shared: list[SharedEvent] = []
+    latest: dict[tuple[EventKind, str], SharedEvent] = {}
+    for event, proxy in noticed:
+        key = event.kind, event.subject
+        same = latest.get(key)
+        if same is None or proxy in same.proxies or event.at - same.last_at > SAME_EVENT_SECONDS:
+            latest[key] = same = SharedEvent(event, [], event.at)
+            shared.append(same)
+        same.proxies.append(proxy)
+        same.last_at = event.at
+    return shared[: -MAX_MERGED_EVENTS - 1 : -1]

@@ -1,0 +1,123 @@
+"""StatusMonitor: closes figures, detects events, and shares both."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.registry import Registry
+from proxy.redis_client import StoreUnavailableError
+from proxy.status.event_detector import EventDetector, OpenBreakers
+from proxy.status.feed import StatusFeed
+from proxy.status.figure_ring import FigureRing, slot_at
+from proxy.status.figures import SLOT_SECONDS
+from proxy.status.proxy_summary import ProxySummary
+from proxy.status.store import StatusStore
+from shared.languages import LanguagePair
+from shared.version import VERSION
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 1.0
+# A proxy that wrote nothing for so long has ended, or cannot reach Redis.
+SILENT_SECONDS: Final = 30.0
+# Other proxies have written a slot's figures so long after its end.
+READ_DELAY_SECONDS: Final = 2.5
+
+
+class StatusMonitor:
+    """This proxy's figures and events, and all proxies' summaries.
+
+    ``others`` are the summaries of other proxies as last read; ``last_slot`` is the latest slot of which all figures are
+    read. ``clock`` returns Unix seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: StatusStore,
+        registry: Registry,
+        local_stats: LocalStats,
+        ring: FigureRing,
+        detector: EventDetector,
+        feed: StatusFeed,
+        *,
+        is_draining: Callable[[], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self._name = name
+        self._store = store
+        self._registry = registry
+        self._local_stats = local_stats
+        self._ring = ring
+        self._detector = detector
+        self._feed = feed
+        self._is_draining = is_draining
+        self._clock = clock
+        self._started_at = clock()
+        self._written_version = 0
+        self._read_at = 0.0
+        self.last_slot = slot_at(clock()) - 1
+        self.others: list[ProxySummary] = []
+
+    async def tick(self) -> None:
+        """Note what changed, share it, and read the others' at the end of each slot."""
+        now = self._clock()
+        self._detector.observe_breakers(open_breakers(self._local_stats))
+        self._detector.observe_leader(is_leader=self._registry.is_leader)
+        if self._registry.swept.is_set():
+            self._detector.observe_redis(self._registry.redis_error)
+        is_closed = self._ring.close_slot(now)
+        has_events = self._detector.version != self._written_version
+        if has_events:
+            self._feed.wake()
+        if is_closed or has_events:
+            await self._write()
+        if now >= self._read_at:
+            await self._read()
+            self.last_slot = slot_at(now - READ_DELAY_SECONDS) - 1
+            self._read_at = (slot_at(now - READ_DELAY_SECONDS) + 1) * SLOT_SECONDS + READ_DELAY_SECONDS
+
+    async def _write(self) -> None:
+        version = self._detector.version
+        with self._noting_errors():
+            await self._store.write(self.summary())
+            self._written_version = version
+
+    async def _read(self) -> None:
+        with self._noting_errors():
+            self.others = [each for each in await self._store.read() if each.name != self._name]
+
+    @contextmanager
+    def _noting_errors(self) -> Generator[None]:
+        try:
+            yield
+        except StoreUnavailableError as error:
+            log.debug("status not shared", extra={"error": str(error)})
+
+    def summary(self) -> ProxySummary:
+        """Return this proxy's summary."""
+        return ProxySummary(
+            name=self._name,
+            version=VERSION,
+            at=round(self._clock(), 1),
+            started_at=round(self._started_at, 1),
+            leader=self._registry.is_leader,
+            draining=self._is_draining(),
+            slots=list(self._ring.slots),
+            events=list(self._detector.events),
+        )
+
+
+def open_breakers(local_stats: LocalStats) -> Mapping[str, OpenBreakers]:
+    """Return the breakers that are not closed, by URL."""
+    pairs: dict[str, list[LanguagePair]] = {}
+    reasons: dict[str, str] = {}
+    for pair, pair_stats in local_stats.pairs.items():
+        for url, stats in pair_stats.outliers.items():
+            pairs.setdefault(url, []).append(pair)
+            reasons[url] = stats.failed_with
+    return {url: OpenBreakers(tuple(found), reasons[url]) for url, found in pairs.items()}
