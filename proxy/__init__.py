@@ -12,6 +12,7 @@
 - ``call``: one client request with its caller, priority and deadline.
 - ``balancing/``: the choice of a replica.
 - ``glossaries/``: callers' dictionaries, applied as terms.
+- ``status/``: figures and events for the status page.
 - ``keys/``: API keys.
 - ``routing/``: languages, pairs, pivots.
 - ``fleet/``: which replicas exist and their state.

@@ -125,6 +125,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
+    app.state.page_config = page_config(settings) if settings.pages else None
     app.state.operator_origins = OriginPolicy(
         (), private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host), rule=OPERATOR_ORIGINS
     )
@@ -142,7 +143,8 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         app.include_router(routes)
     mounts.add_routes(app, apis)
     if settings.pages:
-        pages.add_pages(app, page_config(settings), pages.TRANSLATE_PAGE)
+        own = (pages.TRANSLATE_PAGE,) if settings.operator_port else (pages.TRANSLATE_PAGE, pages.STATUS_PAGE)
+        pages.add_pages(app, page_config(settings), *own)
     return app
 
 
@@ -153,6 +155,8 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     app.state = main.state
     for routes in OPERATOR_ROUTES:
         app.include_router(routes)
+    if main.state.page_config is not None:
+        pages.add_pages(app, main.state.page_config, pages.STATUS_PAGE)
     return app
 
 
@@ -234,7 +238,10 @@ def build_glossaries(foundation: Foundation) -> tuple[GlossariesContext, Loop]:
 def build_fleet(
     foundation: Foundation, owner: str, resolver: Resolver, observe: Callable[[Snapshot], None]
 ) -> FleetContext:
-    """Build the registry, its lease and admin, and their loops; ``observe`` gets every snapshot."""
+    """Build the registry, its lease and admin, and their loops.
+
+    ``observe`` gets every snapshot.
+    """
     settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
     store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)

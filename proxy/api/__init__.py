@@ -12,6 +12,7 @@
 - ``keys``: API keys.
 - ``health_view``: the JSON of ``/health`` and ``/languages``.
 - ``fleet_view``: the JSON of ``/fleet``.
+- ``live_status/``: the data of the status page.
 - ``auth``: authentication of callers, operators and readers of the fleet's state.
 - ``bodies``: bodies of operators' requests.
 """

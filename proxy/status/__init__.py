@@ -1,4 +1,4 @@
-"""What proxies observe, for the status page: figures, events, and their summaries in Redis.
+"""Figures and events for the status page, shared through Redis.
 
 - ``figures``: requests of ten seconds, as differences of counters.
 - ``figure_ring``: the figures of the last 15 minutes.

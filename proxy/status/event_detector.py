@@ -9,22 +9,22 @@ from typing import Final
 
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.fleet_event import MAX_EVENTS, EventKind, FleetEvent
+from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind
 from shared.languages import LanguagePair
 
 # Pairs that an event names; one replica may serve hundreds.
 MAX_NAMED_PAIRS: Final = 5
 
 _LOSSES: Final = {
-    ReplicaState.DOWN: EventKind.REPLICA_DOWN,
-    ReplicaState.STARTING: EventKind.REPLICA_UNREADY,
-    ReplicaState.DRAINING: EventKind.REPLICA_STOPPING,
+    ReplicaState.DOWN: FleetEventKind.REPLICA_DOWN,
+    ReplicaState.STARTING: FleetEventKind.REPLICA_UNREADY,
+    ReplicaState.DRAINING: FleetEventKind.REPLICA_STOPPING,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OpenBreakers:
-    """A replica's breakers that are not closed: their pairs, and the last failure."""
+    """Pairs of a replica's breakers that are not closed, and the last failure."""
 
     pairs: tuple[LanguagePair, ...]
     why: str
@@ -65,14 +65,14 @@ class EventDetector:
             self._observe_replica(url, replica)
         for url in self._replicas.keys() - snapshot.replicas.keys():
             del self._replicas[url]
-            self._add(EventKind.REPLICA_LEFT, url)
+            self._add(FleetEventKind.REPLICA_LEFT, url)
         if snapshot.ready is not self._ready:
             before, self._ready = self._ready, snapshot.ready
             self._add_pairs(
-                EventKind.PAIRS_DOWN, (pair for pair, urls in before.items() if urls and not self._ready.get(pair))
+                FleetEventKind.PAIRS_DOWN, (pair for pair, urls in before.items() if urls and not self._ready.get(pair))
             )
             self._add_pairs(
-                EventKind.PAIRS_UP,
+                FleetEventKind.PAIRS_UP,
                 (pair for pair, urls in snapshot.ready.items() if urls and pair in before and not before[pair]),
             )
         if not self._started:
@@ -82,34 +82,34 @@ class EventDetector:
         """Compare open breakers, by URL, with those before."""
         before, self._breakers = self._breakers, breakers
         for url in breakers.keys() - before.keys():
-            self._add(EventKind.BREAKER_OPENED, url, f"{_named(breakers[url].pairs)}: {breakers[url].why}")
+            self._add(FleetEventKind.BREAKER_OPENED, url, f"{_named(breakers[url].pairs)}: {breakers[url].why}")
         for url in before.keys() - breakers.keys():
             if url in self._replicas:
-                self._add(EventKind.BREAKER_CLOSED, url)
+                self._add(FleetEventKind.BREAKER_CLOSED, url)
 
     def observe_leader(self, *, is_leader: bool) -> None:
         """Note that this proxy took the leader lease."""
         was_leader, self._is_leader = self._is_leader, is_leader
         if is_leader and not was_leader:
-            self._add(EventKind.LEADER_CHANGED, self._proxy_name)
+            self._add(FleetEventKind.LEADER_CHANGED, self._proxy_name)
 
     def observe_redis(self, error: str | None) -> None:
         """Compare the error of Redis with the one before."""
         before, self._redis_error = self._redis_error, error
         if error is not None and before is None:
-            self._add(EventKind.REDIS_AWAY, why=error)
+            self._add(FleetEventKind.REDIS_AWAY, why=error)
         elif error is None and before is not None:
-            self._add(EventKind.REDIS_BACK)
+            self._add(FleetEventKind.REDIS_BACK)
 
     def _observe_replica(self, url: str, replica: Replica) -> None:
         observed = self._replicas.setdefault(url, _Observed(replica.state, replica.drained))
         if replica.drained is not observed.drained:
-            self._add(EventKind.REPLICA_DRAINED if replica.drained else EventKind.REPLICA_RESUMED, url)
+            self._add(FleetEventKind.REPLICA_DRAINED if replica.drained else FleetEventKind.REPLICA_RESUMED, url)
         if replica.state is ReplicaState.READY:
             if observed.was_lost:
-                self._add(EventKind.REPLICA_UP, url)
+                self._add(FleetEventKind.REPLICA_UP, url)
             elif not observed.was_ready:
-                self._add(EventKind.REPLICA_JOINED, url)
+                self._add(FleetEventKind.REPLICA_JOINED, url)
             observed.was_ready, observed.was_lost = True, False
         elif replica.state is not observed.state and self._is_loss(replica, observed):
             self._add(_LOSSES[replica.state], url, replica.why)
@@ -124,12 +124,12 @@ class EventDetector:
             return observed.state is ReplicaState.READY
         return True
 
-    def _add_pairs(self, kind: EventKind, pairs: Iterable[LanguagePair]) -> None:
+    def _add_pairs(self, kind: FleetEventKind, pairs: Iterable[LanguagePair]) -> None:
         if found := sorted(pairs):
             self._add(kind, _named(found))
 
-    def _add(self, kind: EventKind, subject: str = "", why: str | None = None) -> None:
-        if self._started or kind is EventKind.LEADER_CHANGED:
+    def _add(self, kind: FleetEventKind, subject: str = "", why: str | None = None) -> None:
+        if self._started or kind is FleetEventKind.LEADER_CHANGED:
             self.events.append(FleetEvent.of(kind, self._clock(), subject, why))
             self.version += 1
 

@@ -28,7 +28,7 @@ FULL_SECONDS: Final = 30.0
 class StatusFeed:
     """Renders for its viewers, while there are any; ``clock`` is monotonic.
 
-    ``render`` returns the status as JSON without its time, which ``stamp`` adds.
+    ``render`` returns the status as JSON without its time, which ``stamp`` adds. ``viewers`` counts streams.
     """
 
     def __init__(self, clock: Callable[[], float], stamp: Callable[[bytes], bytes]) -> None:
@@ -39,7 +39,7 @@ class StatusFeed:
         self._render_seconds = 0.0
         self._content: bytes = b""
         self._message = b""
-        self._viewers = 0
+        self.viewers = 0
         self._urgent = asyncio.Event()
         self._published = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
@@ -67,19 +67,19 @@ class StatusFeed:
         Raises:
             OverloadedError: there are ``MAX_VIEWERS`` already.
         """
-        if self._viewers >= MAX_VIEWERS:
+        if self.viewers >= MAX_VIEWERS:
             detail = f"{MAX_VIEWERS} viewers follow the status already; GET /status/data without streaming works."
             raise OverloadedError(detail, retry_after=FULL_SECONDS)
         if self._task is None:
             self.current(render)  # not what earlier viewers saw last
-        self._viewers += 1
+        self.viewers += 1
         if self._task is None:
             self._task = asyncio.create_task(self._run(render))
         try:
             yield
         finally:
-            self._viewers -= 1
-            if not self._viewers:
+            self.viewers -= 1
+            if not self.viewers:
                 self._task.cancel()
                 self._task = None
 

@@ -25,7 +25,7 @@ class FigureRing:
         self.slots: deque[SlotFigures] = deque(maxlen=SLOTS)
 
     def close_slot(self, now: float) -> bool:
-        """Close the open slot if its time is over; return whether it was.
+        """Close the open slot if its time is over; return whether.
 
         All that was counted since the slot before belongs to it, also after a pause.
         """
@@ -37,7 +37,7 @@ class FigureRing:
             self.slots = deque((each for each in self.slots if each.slot < slot - 1), maxlen=SLOTS)
             self._slot = slot - 1
         self.slots.append(totals.since(self._before, self._slot))
-        while self.slots[0].slot <= slot - 1 - SLOTS:
+        while self.slots and self.slots[0].slot <= slot - 1 - SLOTS:
             self.slots.popleft()
         self._slot, self._before = slot, totals
         return True

@@ -83,7 +83,7 @@ def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
 
 
 def quantile(buckets: Mapping[int, int], share: float) -> float | None:
-    """Return the duration that ``share`` of the requests did not exceed; None without requests.
+    """Return a quantile of durations; None without requests.
 
     Linear within a bucket, as in Prometheus; beyond the last bound that bound.
     """

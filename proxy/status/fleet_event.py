@@ -21,7 +21,7 @@ SAME_EVENT_SECONDS: Final = 15.0
 EventLevel = Literal["bad", "warn", "good", "info"]
 
 
-class EventKind(StrEnum):
+class FleetEventKind(StrEnum):
     """Kind of an event; stable."""
 
     REPLICA_DOWN = "replica-down"
@@ -43,46 +43,52 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventMeaning:
-    """An event in words, with the heading of its runbook; ``{}`` is its subject."""
+    """Words for a kind of event, and its runbook's heading.
+
+    ``{}`` in the text is the subject.
+    """
 
     level: EventLevel
     text: str
     runbook: str | None = None
 
 
-MEANINGS: Final[Mapping[EventKind, EventMeaning]] = {
-    EventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "a-replica-is-down"),
-    EventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "a-replica-is-starting"),
-    EventKind.REPLICA_UP: EventMeaning("good", "{} came back"),
-    EventKind.REPLICA_JOINED: EventMeaning("good", "{} joined the fleet"),
-    EventKind.REPLICA_STOPPING: EventMeaning("info", "{} is stopping"),
-    EventKind.REPLICA_LEFT: EventMeaning("info", "{} left the fleet"),
-    EventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
-    EventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
-    EventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
-    EventKind.PAIRS_UP: EventMeaning("good", "{} can be served again"),
-    EventKind.BREAKER_OPENED: EventMeaning(
+MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
+    FleetEventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "a-replica-is-down"),
+    FleetEventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "a-replica-is-starting"),
+    FleetEventKind.REPLICA_UP: EventMeaning("good", "{} came back"),
+    FleetEventKind.REPLICA_JOINED: EventMeaning("good", "{} joined the fleet"),
+    FleetEventKind.REPLICA_STOPPING: EventMeaning("info", "{} is stopping"),
+    FleetEventKind.REPLICA_LEFT: EventMeaning("info", "{} left the fleet"),
+    FleetEventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
+    FleetEventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
+    FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
+    FleetEventKind.PAIRS_UP: EventMeaning("good", "{} can be served again"),
+    FleetEventKind.BREAKER_OPENED: EventMeaning(
         "warn", "requests to {} fail, so its breaker opened", "a-replica-is-failing"
     ),
-    EventKind.BREAKER_CLOSED: EventMeaning("good", "the breaker of {} closed"),
-    EventKind.LEADER_CHANGED: EventMeaning("info", "{} probes the fleet now"),
-    EventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-is-away"),
-    EventKind.REDIS_BACK: EventMeaning("good", "Redis answers again"),
+    FleetEventKind.BREAKER_CLOSED: EventMeaning("good", "the breaker of {} closed"),
+    FleetEventKind.LEADER_CHANGED: EventMeaning("info", "{} probes the fleet now"),
+    FleetEventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-is-away"),
+    FleetEventKind.REDIS_BACK: EventMeaning("good", "Redis answers again"),
 }
 
 
 class FleetEvent(BaseModel):
-    """One event at a Unix time; ``subject`` is a replica's URL, pairs, or a proxy."""
+    """One event at a Unix time.
+
+    Its ``subject`` is a replica's URL, pairs, or a proxy.
+    """
 
     model_config = ConfigDict(frozen=True)
 
-    kind: EventKind
+    kind: FleetEventKind
     at: FiniteFloat
     subject: Annotated[str, Field(max_length=MAX_SUBJECT_CHARS)] = ""
     why: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None
 
     @classmethod
-    def of(cls, kind: EventKind, at: float, subject: str = "", why: str | None = None) -> FleetEvent:
+    def of(cls, kind: FleetEventKind, at: float, subject: str = "", why: str | None = None) -> FleetEvent:
         """Return an event, its words cut to their limits."""
         cut = why[:MAX_REASON_CHARS] if why else None
         return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut)
@@ -90,7 +96,7 @@ class FleetEvent(BaseModel):
 
 @dataclass(slots=True)
 class SharedEvent:
-    """An event as several proxies noticed it; the first one's time and reason."""
+    """One event of several proxies; the first one's time and reason."""
 
     event: FleetEvent
     proxies: list[str]
@@ -103,7 +109,7 @@ def merge_events(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[Sh
         ((event, proxy) for proxy, events in events_by_proxy.items() for event in events), key=lambda each: each[0].at
     )
     shared: list[SharedEvent] = []
-    latest: dict[tuple[EventKind, str], SharedEvent] = {}
+    latest: dict[tuple[FleetEventKind, str], SharedEvent] = {}
     for event, proxy in noticed:
         key = event.kind, event.subject
         same = latest.get(key)

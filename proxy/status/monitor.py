@@ -64,7 +64,7 @@ class StatusMonitor:
         self.others: list[ProxySummary] = []
 
     async def tick(self) -> None:
-        """Note what changed, share it, and read the others' at the end of each slot."""
+        """Note what changed, share it, and read what others shared."""
         now = self._clock()
         self._detector.observe_breakers(open_breakers(self._local_stats))
         self._detector.observe_leader(is_leader=self._registry.is_leader)

@@ -10,9 +10,9 @@ from shared.languages import LanguagePair
 
 
 class PairExpectations:
-    """Which services serve which pairs, remembered after their replicas are gone.
+    """Expected replicas of pairs, by the services that serve them.
 
-    ``service_of`` returns a replica's service; None: it belongs to none.
+    A service is remembered after its replicas are gone.     ``service_of`` returns a replica's service; None: it belongs to none.
     """
 
     def __init__(self, service_of: Callable[[str], str | None]) -> None:

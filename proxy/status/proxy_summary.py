@@ -37,7 +37,10 @@ class ProxySummary(BaseModel):
 
 
 def encode(summary: ProxySummary) -> str:
-    """Return the record, at most ``MAX_SUMMARY_BYTES``: the oldest events are left out, then the oldest slots."""
+    """Return the record, at most ``MAX_SUMMARY_BYTES``.
+
+    If it is larger, the oldest events are left out, then the oldest slots.
+    """
     while True:
         record = summary.model_dump_json(exclude_defaults=True)
         if len(record.encode()) <= MAX_SUMMARY_BYTES or not (summary.events or summary.slots):

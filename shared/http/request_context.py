@@ -28,7 +28,7 @@ _ENCODED_HEADER: Final = _HEADER.encode()
 _LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
 # Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
-QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/startupz", "/metrics", "/report"})
+QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/startupz", "/metrics", "/report", "/status/data"})
 # Stays an unknown path: links of the page /docs would lead elsewhere from there.
 DOCS_FOLDER: Final = "/docs/"
 # The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.

@@ -45,6 +45,7 @@ TESTED_ELSEWHERE = {
     "proxy/api/glossaries.py": "tests/proxy/integration/test_glossary_endpoints.py",
     "proxy/api/keys.py": "tests/proxy/integration/test_key_endpoints.py",
     "proxy/api/status.py": "tests/proxy/integration/test_status_endpoints.py",
+    "proxy/api/live_status/endpoints.py": "tests/proxy/integration/test_live_status.py",
     "proxy/api/translate.py": "tests/proxy/integration/test_translate.py",
     "proxy/balancing/attempt.py": "tests/proxy/balancing/test_outlier_detection.py",
     "proxy/balancing/capacity.py": "tests/proxy/admission/test_controller.py",

@@ -28,6 +28,8 @@ OPERATOR_PATHS = {
     "/fleet/replicas/resume",
     "/keys",
     "/keys/{key_id}",
+    "/status/data",
+    "/status/stream",
 }
 CLIENT_PATHS = {"/translate", "/detect", "/usage", "/health", "/languages", "/livez", "/readyz", "/startupz"} | {
     "/glossaries",
@@ -60,7 +62,7 @@ async def test_lifespan_runs_and_ends_its_loops() -> None:
     async with app.router.lifespan_context(app):
         context: ProxyContext = app.state.context
         names = [loop.name for loop in context.process.loops]
-        assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries"]
+        assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries", "status"]
         assert {task.get_name() for task in asyncio.all_tasks() - before} >= set(names)
         assert context.fleet.registry.redis_is_away
     assert not asyncio.all_tasks() - before

@@ -1,4 +1,4 @@
-"""What is wrong with a replica or a pair, how bad that is, and its runbook."""
+"""Diagnosis of a replica or a pair: level, cause and runbook."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
 
 
 def diagnose_replica(line: ReplicaLine, *, is_stalled: bool) -> Diagnosis:
-    """Return what is wrong with a replica; ``is_stalled``: its requests make no progress."""
+    """Return what is wrong with a replica.
+
+    ``is_stalled``: its requests make no progress.
+    """
     if line.drained:
         return _DRAINED
     if line.state in _BY_STATE:

@@ -35,9 +35,9 @@ async def status_data(request: Request) -> Response:
 
 @routes.get("/status/stream", responses=WATCH_PROBLEMS | {200: {"content": {sse.EVENT_STREAM: {}}}}, **WATCH)
 async def status_stream(request: Request) -> Response:
-    """Stream the live status as events named ``status``, each the JSON of ``/status/data``.
+    """Stream the live status as events named ``status``.
 
-    One when something changed, at most one a second, and one every 10 seconds. It ends after 10 minutes.
+    Each is the JSON of ``/status/data``. One when something changed, at most one a second, and one every 10 seconds. It ends after 10 minutes.
     """
     return EventSeries(request, _events(context(request)))
 

@@ -120,7 +120,7 @@ def stamped(content: bytes) -> bytes:
 
 @dataclass(slots=True)
 class StatusView:
-    """Renders the status of the fleet as this proxy sees it; ``now`` is Unix seconds."""
+    """Renders the fleet as this proxy sees it; ``now`` is Unix seconds."""
 
     parts: ProxyContext
     now: float

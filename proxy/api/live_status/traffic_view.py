@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from proxy.status.figure_ring import SLOTS
 from proxy.status.figures import SLOT_SECONDS, SlotFigures, merged, quantile
-from proxy.status.fleet_event import MEANINGS, EventKind, EventLevel, FleetEvent, merge_events
+from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
 from proxy.status.proxy_summary import ProxySummary
 from shared.protocol.outcome_classes import OutcomeClass
@@ -19,9 +19,9 @@ OUTCOME_CLASS_NAMES: Final[tuple[OutcomeClass, ...]] = ("ok", "refused", "client
 
 
 class Traffic(BaseModel):
-    """Figures of the last 15 minutes, all proxies together, in slots of ``slot_s`` seconds from ``start_at``.
+    """Figures of all proxies in the last 15 minutes.
 
-    Each list has one number a slot, the latest last; null: nothing is known of it.
+    Slots of ``slot_s`` seconds begin at ``start_at``. Each list has one number a slot, the latest last; null: nothing is known of it.
     """
 
     slot_s: int
@@ -37,7 +37,7 @@ class Traffic(BaseModel):
 class EventLine(BaseModel):
     """An event; ``proxies`` noticed it."""
 
-    kind: EventKind
+    kind: FleetEventKind
     level: EventLevel
     at: float = Field(description="Unix time at which the first proxy noticed it.")
     subject: str = Field(description="A replica's URL, pairs, or a proxy.")

@@ -23,6 +23,7 @@ class PageSource(NamedTuple):
 
 
 TRANSLATE_PAGE: Final = PageSource("/", "translate/index.html")
+STATUS_PAGE: Final = PageSource("/status", "status/index.html")
 
 
 def add_pages(app: FastAPI, config: PageConfig, *sources: PageSource) -> None:
