@@ -12,7 +12,7 @@ from shared.languages import LanguagePair
 class PairExpectations:
     """Expected replicas of pairs, by the services that serve them.
 
-    A service is remembered after its replicas are gone.     ``service_of`` returns a replica's service; None: it belongs to none.
+    A service is remembered after its replicas are gone. ``service_of`` returns a replica's service, or None.
     """
 
     def __init__(self, service_of: Callable[[str], str | None]) -> None:

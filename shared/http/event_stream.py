@@ -144,7 +144,7 @@ class EventStream(Response):
 class EventSeries(Response):
     """Response that sends encoded events as they come.
 
-    It ends with them, or when the client leaves.     The status waits for the first event, so an earlier error is raised.
+    It ends with them, or when the client leaves. The status waits for the first event, so an earlier error is raised.
     """
 
     def __init__(
