@@ -24,7 +24,7 @@ _LOSSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OpenBreakers:
-    """Pairs of a replica's breakers that are not closed, and the last failure."""
+    """Pairs of a replica's open breakers, and the last failure."""
 
     pairs: tuple[LanguagePair, ...]
     why: str
