@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from proxy.api.pages.pages import WEB_FOLDER
 from tests.proxy.proxies import RunningProxy, proxy
 
+MAX_TRANSFERRED_BYTES = 150_000
 VENDORED = WEB_FOLDER / "vendor"
 PAGES = sorted(WEB_FOLDER.glob("*/index.html"))
 IMPORT = re.compile(r'(?:^import|^export) [^"]*"(\.[^"]+)";$', re.MULTILINE)
@@ -92,8 +94,8 @@ def test_vendored_files_are_those_of_the_readme() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
-def test_page_has_no_inline_code_or_foreign_address(page: object) -> None:
-    text = (WEB_FOLDER / str(page)).read_text()
+def test_page_has_no_inline_code_or_foreign_address(page: Path) -> None:
+    text = page.read_text()
     assert not re.search(r"<style|\sstyle=|\son\w+=|javascript:|https?:|=\"//", text)
     assert all(not body.strip() for body in re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL))
 
@@ -110,3 +112,32 @@ def test_imports_name_files_that_exist() -> None:
             continue
         for name in IMPORT.findall(path.read_text()):
             assert (path.parent / name).is_file(), f"{path}: {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
+def test_page_preloads_exactly_its_modules(page: Path) -> None:
+    text = page.read_text()
+    (entry,) = re.findall(r'<script type="module" src="\{\{assets\}\}/([^"]+)"', text)
+    modules: set[Path] = set()
+    open_paths = [WEB_FOLDER / entry]
+    while open_paths:
+        path = open_paths.pop()
+        if path not in modules:
+            modules.add(path)
+            open_paths += [(path.parent / name).resolve() for name in IMPORT.findall(path.read_text())]
+    names = {path.relative_to(WEB_FOLDER).as_posix() for path in modules} - {entry}
+    preloaded = re.findall(r'<link rel="modulepreload" href="\{\{assets\}\}/([^"]+)"', text)
+    assert sorted(names) == preloaded
+
+
+async def test_translate_page_is_small(running: RunningProxy) -> None:
+    """All that a browser loads for it, as compressed on the wire, with the longest language."""
+    page = await running.client.get("/")
+    files = [each for each in await loaded_by(running.client, "/") if each.startswith("assets/")]
+    base = "/".join(files[0].split("/")[:2])
+    languages = [f"{base}/translate/strings/{path.name}" for path in WEB_FOLDER.glob("translate/strings/*.json")]
+    sizes = {
+        each: int((await running.client.get(f"/{each}")).headers["content-length"]) for each in {*files, *languages}
+    }
+    total = sum(sizes[each] for each in {*files}) + max(sizes[each] for each in languages)
+    assert total + int(page.headers["content-length"]) <= MAX_TRANSFERRED_BYTES

@@ -1,0 +1,26 @@
+// A link that carries a text: in the fragment, which browsers do not send to servers.
+
+const FORMATS = ["text", "html", "markdown"];
+/** Longer texts make addresses that programs cut. */
+export const MAX_LINKED_CHARS = 8000;
+
+/** Returns the fragment for a text and its languages. */
+export function linkFragment({ text, source, target, format }) {
+  const fields = new URLSearchParams({ source, target });
+  if (format !== "text") fields.set("format", format);
+  fields.set("text", text);
+  return `#${fields}`;
+}
+
+/** Returns what a fragment says, or null without a text in it. */
+export function readFragment(fragment) {
+  const fields = new URLSearchParams(fragment.replace(/^#/, ""));
+  if (!fields.has("text")) return null;
+  const format = fields.get("format") ?? "text";
+  return {
+    text: fields.get("text"),
+    source: fields.get("source") || "auto",
+    target: fields.get("target") ?? "",
+    format: FORMATS.includes(format) ? format : "text",
+  };
+}

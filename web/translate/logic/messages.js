@@ -1,0 +1,78 @@
+// Words for what the server says in codes. Every code of the product has words, which a test checks.
+
+const WARNINGS = new Set([
+  "same-language",
+  "segment-untranslated",
+  "glossary-truncated",
+  "text-cut",
+  "context-unused",
+  "translated-in-pieces",
+  "placeholder-lost",
+  "placeholder-invented",
+  "output-empty",
+  "output-too-long",
+  "output-incomplete",
+  "output-repeats",
+  "output-echoes-source",
+  "output-wrong-language",
+  "output-has-notes",
+  "output-too-short",
+  "output-too-wordy",
+  "output-leaks-control",
+]);
+// Problems that a person at this page can meet; the others are faults of the page, with the server's own words.
+const PROBLEMS = new Set([
+  "unreachable",
+  "cut-off",
+  "key-required",
+  "key-refused",
+  "pair-refused",
+  "origin-refused",
+  "unknown-pair",
+  "too-large",
+  "invalid-request",
+  "language-undetected",
+  "rate-limited",
+  "request-timeout",
+  "replica-failed",
+  "unusable-output",
+  "overloaded",
+  "pair-unavailable",
+  "keys-unavailable",
+  "deadline-exceeded",
+  "internal",
+]);
+const KEY_PROBLEMS = new Set(["key-required", "key-refused"]);
+const PASSING_PROBLEMS = new Set(["unreachable", "cut-off", "request-timeout", "rate-limited", "replica-failed", "deadline-exceeded"]);
+const SERVER_ERROR = 500;
+const NEVER_PASSING = new Set(["internal", "unusable-output"]);
+/** Seconds until the next try where the server names none. */
+const DEFAULT_RETRY_SECONDS = 3;
+
+/** Returns a warning in words; one of a newer server in the server's words. */
+export function warningText({ code, message }, text) {
+  return WARNINGS.has(code) ? text(`warning.${code}`) : message || code;
+}
+
+/** Returns a problem in words. */
+export function problemText(problem, text) {
+  if (PROBLEMS.has(problem.code)) return text(`problem.${problem.code}`);
+  return problem.detail || text("problem.unknown", { status: problem.status });
+}
+
+/** Returns what the server itself says, where its words add something for a person. */
+export function problemDetail(problem) {
+  return ["invalid-request", "too-large", "origin-refused"].includes(problem.code) ? problem.detail : "";
+}
+
+/** Returns whether the answer to a problem is a key. */
+export function needsKey(problem) {
+  return KEY_PROBLEMS.has(problem.code) || (problem.status === 401 && problem.code === "unknown");
+}
+
+/** Returns the seconds until the next try, or null if trying again changes nothing. */
+export function secondsToRetry(problem) {
+  if (problem.retryAfter !== null) return Math.max(1, problem.retryAfter);
+  const passes = PASSING_PROBLEMS.has(problem.code) || (problem.status >= SERVER_ERROR && !NEVER_PASSING.has(problem.code));
+  return passes ? DEFAULT_RETRY_SECONDS : null;
+}

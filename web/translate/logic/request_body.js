@@ -1,0 +1,38 @@
+// The request of a state: the body of POST /translate, and the same as a command for a terminal.
+
+/**
+ * Returns the body of the request.
+ * @param {{text: string, source: string, target: string, format: string, terms: import("./terms.js").Term[]}} state
+ */
+export function requestBody({ text, source, target, format, terms }) {
+  const body = { text, source_lang: source, target_lang: target };
+  if (format !== "text") body.format = format;
+  const kept = terms.filter((each) => each.source.trim() && each.keep).map((each) => each.source.trim());
+  const translated = terms.filter((each) => each.source.trim() && !each.keep && each.target.trim());
+  if (kept.length) body.do_not_translate = [...new Set(kept)];
+  if (translated.length) body.terms = Object.fromEntries(translated.map((each) => [each.source.trim(), each.target.trim()]));
+  return body;
+}
+
+/** Returns the request as a curl command. A key is named, never shown. */
+export function curlCommand(url, body, hasKey) {
+  const parts = [`curl ${quoted(url)}`, `-H 'Content-Type: application/json'`];
+  if (hasKey) parts.push('-H "Authorization: Bearer $PAIRWAY_KEY"');
+  parts.push(`-d ${quoted(JSON.stringify(body))}`);
+  return parts.join(" \\\n  ");
+}
+
+/** Returns the number of characters as the server counts them: code points, not UTF-16 units. */
+export function characterCount(text) {
+  let pairs = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    const next = text.charCodeAt(index + 1);
+    if (unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000) pairs += 1;
+  }
+  return text.length - pairs;
+}
+
+function quoted(text) {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,152 @@
+// Sends the text while it is typed, shows the translation as it comes, and tries again after a failure that passes.
+
+import { ProblemError } from "../common/problem.js";
+import { needsKey, secondsToRetry } from "./logic/messages.js";
+import { characterCount, requestBody } from "./logic/request_body.js";
+import { RequestPacer } from "./logic/request_pacer.js";
+
+const SECOND_MS = 1000;
+/** Longer waits are shown as a time of day, and nothing is sent by itself. */
+export const MAX_COUNTDOWN_SECONDS = 300;
+
+export class Translator {
+  #store;
+  #client;
+  #clock;
+  #onResult;
+  #pacer = new RequestPacer();
+  #timer = null;
+  #countdown = null;
+  #abort = null;
+  #lastRequest = "";
+  #notBefore = 0;
+  #isRetry = false;
+
+  /**
+   * @param {object} parts
+   * @param {{state: object, update: (changes: object) => void}} parts.store
+   * @param {import("./translation_client.js").TranslationClient} parts.client
+   * @param {{now: () => number, setTimeout: Function, clearTimeout: Function}} parts.clock
+   * @param {(result: object) => void} parts.onResult
+   */
+  constructor({ store, client, clock, onResult }) {
+    this.#store = store;
+    this.#client = client;
+    this.#clock = clock;
+    this.#onResult = onResult;
+  }
+
+  /** The text has changed by a key. */
+  noteTyping() {
+    if (this.#stopWithoutText()) return;
+    this.#pacer.noteKey(this.#clock.now());
+    this.#schedule(this.#pacer.dueAt(this.#clock.now()));
+  }
+
+  /** Something else has changed, or somebody asks for it: send at once, unless the server has asked to wait. */
+  sendSoon() {
+    if (this.#stopWithoutText()) return;
+    this.#schedule(this.#clock.now());
+  }
+
+  /** Somebody asks to try again: send at once. */
+  tryAgain() {
+    this.#notBefore = 0;
+    this.#lastRequest = "";
+    this.#isRetry = false;
+    this.sendSoon();
+  }
+
+  #stopWithoutText() {
+    const { text, config } = this.#store.state;
+    const isTooLong = characterCount(text) > config.max_text_chars;
+    if (text.trim() && !isTooLong) return false;
+    this.#clock.clearTimeout(this.#timer);
+    this.#endFailure();
+    this.#abort?.abort();
+    this.#lastRequest = "";
+    this.#store.update({ isBusy: false, ...(isTooLong ? {} : { translation: null }) });
+    return true;
+  }
+
+  #schedule(due) {
+    this.#clock.clearTimeout(this.#timer);
+    const wait = Math.max(due, this.#notBefore) - this.#clock.now();
+    if (wait <= 0) this.#send();
+    else this.#timer = this.#clock.setTimeout(() => this.#send(), wait);
+  }
+
+  async #send() {
+    const { state } = this.#store;
+    if (!state.target || state.asksForKey) return;
+    const body = requestBody(state);
+    const request = JSON.stringify(body);
+    if (request === this.#lastRequest) return;
+    this.#lastRequest = request;
+    this.#pacer.noteRequest(this.#clock.now());
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    const isRetry = this.#isRetry;
+    this.#endFailure();
+    this.#store.update({ isBusy: true });
+    const previous = state.translation?.text ?? "";
+    let text = "";
+    try {
+      const result = await this.#client.translate(body, abort.signal, (part) => {
+        if (abort.signal.aborted) return;
+        text += part;
+        this.#store.update({ translation: { text, rest: previous.slice(text.length), result: null, format: state.format } });
+      });
+      if (abort.signal.aborted) return;
+      this.#finish(result, state);
+    } catch (error) {
+      if (!abort.signal.aborted) this.#fail(error, isRetry);
+    }
+  }
+
+  #finish(result, { text, target, format }) {
+    this.#notBefore = 0;
+    this.#store.update({ isBusy: false, translation: { text: result.translation ?? "", rest: "", result, format } });
+    this.#onResult({ text, target, format, result });
+  }
+
+  #fail(error, wasRetry) {
+    const problem = error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
+    this.#lastRequest = "";
+    if (needsKey(problem)) {
+      this.#store.update({ isBusy: false, asksForKey: true, isKeyRefused: problem.code === "key-refused" });
+      return;
+    }
+    const seconds = secondsToRetry(problem);
+    const isCounted = seconds !== null && seconds <= MAX_COUNTDOWN_SECONDS;
+    const retries = isCounted && !wasRetry && this.#store.state.isOnline;
+    this.#store.update({ isBusy: false, failure: { problem, seconds, retries } });
+    if (!isCounted) return;
+    this.#notBefore = problem.retryAfter === null ? 0 : this.#clock.now() + seconds * SECOND_MS;
+    this.#count(this.#clock.now() + seconds * SECOND_MS, retries);
+  }
+
+  #count(end, retries) {
+    this.#countdown = this.#clock.setTimeout(() => {
+      const seconds = Math.max(0, Math.round((end - this.#clock.now()) / SECOND_MS));
+      const { failure } = this.#store.state;
+      if (!failure) return;
+      this.#store.update({ failure: { ...failure, seconds } });
+      if (seconds > 0) this.#count(end, retries);
+      else if (retries) this.#retry();
+    }, SECOND_MS);
+  }
+
+  #retry() {
+    this.#isRetry = true;
+    this.#notBefore = 0;
+    this.sendSoon();
+  }
+
+  #endFailure() {
+    this.#clock.clearTimeout(this.#countdown);
+    this.#isRetry = false;
+    if (this.#store.state.failure) this.#store.update({ failure: null });
+  }
+}

@@ -1,0 +1,32 @@
+// The top of the page: name, API, key and the language of the interface.
+
+import { INTERFACE_LANGUAGES } from "../../common/strings.js";
+import { html } from "../../common/view.js";
+import { Icon } from "./icons.js";
+
+export function Header({ state, actions, text }) {
+  const usesKey = state.config.keys || state.key;
+  return html`
+    <header class="top">
+      <p class="brand"><span class="mark"><${Icon} name="swap" /></span>Pairway</p>
+      <nav aria-label=${text("nav")}>
+        ${usesKey &&
+        html`<button id="key-button" class="button" type="button" onClick=${actions.askForKey}>
+          <${Icon} name="key" /><span class="wide">${text("key.title")}</span><span class="visually-hidden narrow">${text("key.title")}</span>
+        </button>`}
+        <a id="api-link" class="button" href="docs">${text("api")}</a>
+        <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
+        <select
+          id="interface-language"
+          class="field plain"
+          value=${state.interfaceLanguage}
+          onChange=${(event) => actions.chooseInterfaceLanguage(event.target.value)}
+        >
+          ${Object.entries(INTERFACE_LANGUAGES).map(
+            ([lang, name]) => html`<option value=${lang} lang=${lang} selected=${lang === state.interfaceLanguage}>${name}</option>`,
+          )}
+        </select>
+      </nav>
+    </header>
+  `;
+}

@@ -1,0 +1,46 @@
+// Below the panes: the format of the text, and what opens the panels.
+
+import { html } from "../../common/view.js";
+import { usedTerms } from "../logic/terms.js";
+import { HistoryPanel } from "./history_panel.js";
+import { Icon } from "./icons.js";
+import { TermsPanel } from "./terms_panel.js";
+
+const FORMATS = ["text", "html", "markdown"];
+
+export function Options({ state, actions, text }) {
+  const count = usedTerms(state.terms);
+  return html`
+    <div class="options">
+      <fieldset class="formats">
+        <legend class="visually-hidden">${text("format")}</legend>
+        ${FORMATS.map(
+          (each) => html`<label>
+            <input type="radio" name="format" value=${each} checked=${state.format === each} onChange=${() => actions.chooseFormat(each)} />
+            <span>${text(`format.${each}`)}</span>
+          </label>`,
+        )}
+      </fieldset>
+      <span class="spacer"></span>
+      <${PanelButton} panel="terms" icon="book" state=${state} actions=${actions}>
+        ${count ? text("terms.count", { count }) : text("terms")}
+      <//>
+      <${PanelButton} panel="history" icon="clock" state=${state} actions=${actions}>${text("history")}<//>
+    </div>
+    ${state.panel === "terms" && html`<${TermsPanel} state=${state} actions=${actions} text=${text} />`}
+    ${state.panel === "history" && html`<${HistoryPanel} state=${state} actions=${actions} text=${text} />`}
+  `;
+}
+
+function PanelButton({ panel, icon, state, actions, children }) {
+  return html`<button
+    id=${`${panel}-button`}
+    class="button"
+    type="button"
+    aria-expanded=${state.panel === panel ? "true" : "false"}
+    aria-controls=${state.panel === panel ? `${panel}-panel` : undefined}
+    onClick=${() => actions.openPanel(panel)}
+  >
+    <${Icon} name=${icon} />${children}
+  </button>`;
+}

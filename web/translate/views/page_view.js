@@ -1,0 +1,33 @@
+// The whole page.
+
+import { Fragment, html } from "../../common/view.js";
+import { Header } from "./header.js";
+import { KeyDialog } from "./key_dialog.js";
+import { LanguageBar } from "./language_bar.js";
+import { Options } from "./options.js";
+import { SourcePane } from "./source_pane.js";
+import { TargetPane } from "./target_pane.js";
+
+/** @param {{state: object, actions: object, text: (name: string, values?: object) => string}} properties */
+export function PageView(properties) {
+  const { state, text } = properties;
+  return html`<${Fragment}>
+    <${Header} ...${properties} />
+    <main>
+      <h1 class="visually-hidden">${text("title")}</h1>
+      ${state.languagesLoaded &&
+      state.languages.length === 0 &&
+      html`<p id="no-languages" class="notice" role="status">${text("languages.none")}</p>`}
+      <div class="card">
+        <${LanguageBar} ...${properties} />
+        <div class="panes">
+          <${SourcePane} ...${properties} />
+          <${TargetPane} ...${properties} />
+        </div>
+      </div>
+      <${Options} ...${properties} />
+    </main>
+    <footer><p>${text("footer", { version: state.config.version })}</p></footer>
+    <${KeyDialog} ...${properties} />
+  <//>`;
+}

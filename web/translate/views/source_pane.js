@@ -1,0 +1,98 @@
+// The pane for the text.
+
+import { Fragment, html } from "../../common/view.js";
+import { directionOf, languageName } from "../logic/languages.js";
+import { characterCount } from "../logic/request_body.js";
+import { cleanHtml } from "../logic/rich_text.js";
+import { knownSource } from "../state.js";
+import { Icon } from "./icons.js";
+
+export function SourcePane({ state, actions, text }) {
+  const language = knownSource(state);
+  return html`
+    <div class="pane">
+      <label class="visually-hidden" for="source-text">${text("source.text")}</label>
+      <textarea
+        id="source-text"
+        lang=${language ?? ""}
+        dir=${state.format === "html" ? "ltr" : directionOf(language)}
+        class=${state.format === "text" ? "" : "code"}
+        placeholder=${text(`source.placeholder.${state.format}`)}
+        spellcheck="true"
+        autocomplete="off"
+        aria-describedby="character-count"
+        value=${state.text}
+        onInput=${(event) => noteInput(event, actions)}
+        onCompositionEnd=${(event) => actions.typeText(event.target.value)}
+        onPaste=${(event) => paste(event, state, actions)}
+      ></textarea>
+      ${state.text &&
+      html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
+        <${Icon} name="clear" /><span class="visually-hidden">${text("clear")}</span>
+      </button>`}
+      <div class="pane-foot">
+        <${Detected} state=${state} actions=${actions} text=${text} />
+        <${Count} state=${state} text=${text} />
+      </div>
+    </div>
+  `;
+}
+
+function Detected({ state, actions, text }) {
+  const detected = state.source === "auto" && state.translation?.result?.detected;
+  const candidates = state.source === "auto" && state.failure?.problem.candidates;
+  const name = (lang) => languageName(lang, state.interfaceLanguage);
+  if (candidates?.length) {
+    return html`<p id="candidates" class="detected">
+      ${text("detected.choose")}
+      ${candidates.map(
+        ({ lang }) => html`<button class="button outlined small" type="button" onClick=${() => actions.chooseSource(lang)}>${name(lang)}</button>`,
+      )}
+    </p>`;
+  }
+  if (!detected) return html`<span></span>`;
+  const percent = new Intl.NumberFormat(state.interfaceLanguage, { style: "percent" }).format(detected.confidence);
+  return html`<p id="detected" class="detected">
+    ${text("detected", { language: name(detected.lang), percent })}
+    <button id="correct-language" class="button small" type="button" onClick=${chooseLanguage}>${text("detected.correct")}</button>
+  </p>`;
+}
+
+function Count({ state, text }) {
+  const limit = state.config.max_text_chars;
+  const count = characterCount(state.text);
+  const format = new Intl.NumberFormat(state.interfaceLanguage);
+  const isOver = count > limit;
+  return html`<${Fragment}>
+    <p id="character-count" class=${isOver ? "count over" : "count"}>
+      <span class="visually-hidden">${text("count.label")} </span>
+      ${text("count", { count: format.format(count), limit: format.format(limit) })}
+    </p>
+    <p class="visually-hidden" role="status">${isOver ? text("count.over") : ""}</p>
+  <//>`;
+}
+
+// An input method composes its text first: parts of it are no words yet.
+function noteInput(event, actions) {
+  if (!event.isComposing) actions.typeText(event.target.value);
+}
+
+function paste(event, state, actions) {
+  const rich = state.format === "html" && event.clipboardData?.getData("text/html");
+  const clean = rich && cleanHtml(rich);
+  if (!clean) return;
+  event.preventDefault();
+  const area = event.target;
+  area.setRangeText(clean, area.selectionStart, area.selectionEnd, "end");
+  actions.setText(area.value);
+}
+
+function chooseLanguage() {
+  const select = document.getElementById("source-language");
+  select.focus();
+  try {
+    select.showPicker();
+  } catch {
+    // a browser without it: the focus is enough
+  }
+}

@@ -1,0 +1,127 @@
+// The pane for the translation: its text, what is wrong with it, and what to do with it.
+
+import { html } from "../../common/view.js";
+import { directionOf, languageName } from "../logic/languages.js";
+import { problemDetail, problemText, warningText } from "../logic/messages.js";
+import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
+import { Icon } from "./icons.js";
+
+const SECOND_MS = 1000;
+
+export function TargetPane({ state, actions, text }) {
+  return html`
+    <div class="pane target">
+      <${Translation} state=${state} text=${text} />
+      <${Warnings} state=${state} text=${text} />
+      <${Failure} state=${state} actions=${actions} text=${text} />
+      <div class="pane-foot">
+        <p id="status" class="detected" role="status">${statusText(state, text)}</p>
+        <${Tools} state=${state} actions=${actions} text=${text} />
+      </div>
+    </div>
+  `;
+}
+
+function Translation({ state, text }) {
+  const { translation, target } = state;
+  const result = translation?.result;
+  if (translation?.format === "html" && state.showsPreview && result) {
+    return html`<iframe
+      id="translation-preview"
+      title=${text("translation.preview")}
+      sandbox=""
+      lang=${target}
+      srcdoc=${previewDocument(translation.text, target)}
+    ></iframe>`;
+  }
+  const isSource = translation?.format === "html";
+  return html`<div
+    id="translation"
+    class=${(translation?.format ?? "text") === "text" ? "output" : "output code"}
+    role="region"
+    tabindex="0"
+    aria-label=${text("translation")}
+    aria-live="polite"
+    aria-busy=${state.isBusy ? "true" : "false"}
+    lang=${target}
+    dir=${isSource ? "ltr" : directionOf(target)}
+  >${translation
+    ? html`${translation.text}<span class="rest" aria-hidden="true">${translation.rest}</span>`
+    : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
+}
+
+// Its frame has no scripts, and the page's policy loads nothing into it.
+function previewDocument(body, target) {
+  return `<!doctype html><html lang="${target}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${body}`;
+}
+
+function Warnings({ state, text }) {
+  const warnings = state.translation?.result?.warnings ?? [];
+  if (!warnings.length) return null;
+  return html`<ul id="warnings" class="warnings" aria-label=${text("warnings")}>
+    ${warnings.map((each) => html`<li data-code=${each.code}><${Icon} name="warning" /><span>${warningText(each, text)}</span></li>`)}
+  </ul>`;
+}
+
+function Failure({ state, actions, text }) {
+  const { failure, isOnline } = state;
+  if (!failure) return null;
+  const { problem, seconds, retries } = failure;
+  const words = problem.code === "unreachable" && !isOnline ? text("problem.offline") : problemText(problem, text);
+  return html`<div id="failure" class="failure" data-code=${problem.code}>
+    <p role="alert">${words} ${problemDetail(problem) && html`<span class="detail">${problemDetail(problem)}</span>`}</p>
+    ${seconds !== null &&
+    isOnline &&
+    html`<p class="retry">
+      <span id="countdown" data-seconds=${seconds}>${waitText(seconds, retries, state.interfaceLanguage, text)}</span>
+      <button id="try-again" class="button outlined small" type="button" onClick=${actions.tryAgain}>${text("retry.now")}</button>
+    </p>`}
+  </div>`;
+}
+
+function waitText(seconds, retries, language, text) {
+  if (seconds > MAX_COUNTDOWN_SECONDS) {
+    const when = new Date(Date.now() + seconds * SECOND_MS);
+    const time = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(when);
+    return text("retry.at", { time });
+  }
+  if (seconds <= 0) return "";
+  return text(retries ? "retry.in" : "retry.wait", { seconds });
+}
+
+function statusText(state, text) {
+  if (state.isBusy) return text("status.busy");
+  const route = state.translation?.result?.route ?? [];
+  if (route.length < 3) return "";
+  const name = languageName(route[1], state.interfaceLanguage);
+  return text("status.through", { pivot: name });
+}
+
+function Tools({ state, actions, text }) {
+  const { translation, copied } = state;
+  const isDone = Boolean(translation?.result);
+  const isHtml = translation?.format === "html";
+  return html`<div class="tools" role="group" aria-label=${text("tools")}>
+    ${isHtml &&
+    isDone &&
+    html`<button
+      id="preview"
+      class="button small"
+      type="button"
+      aria-pressed=${state.showsPreview ? "true" : "false"}
+      onClick=${() => actions.showPreview(!state.showsPreview)}
+    >
+      ${text("preview")}
+    </button>`}
+    <${Tool} id="copy" icon="copy" name="copy" disabled=${!isDone} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
+    <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || !actions.canLink(state.text)} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
+    <${Tool} id="copy-curl" icon="terminal" name="copy.curl" disabled=${!state.text.trim()} isDone=${copied === "curl"} onClick=${actions.copyCurl} text=${text} />
+    <span class="visually-hidden" role="status">${copied ? text("copied") : ""}</span>
+  </div>`;
+}
+
+function Tool({ id, icon, name, disabled, isDone, onClick, text }) {
+  return html`<button id=${id} class="button round" type="button" disabled=${disabled} onClick=${onClick} title=${isDone ? text("copied") : text(name)}>
+    <${Icon} name=${isDone ? "check" : icon} /><span class="visually-hidden">${text(name)}</span>
+  </button>`;
+}
