@@ -40,13 +40,13 @@ export class Translator {
   noteTyping() {
     if (this.#stopWithoutText()) return;
     this.#pacer.noteKey(this.#clock.now());
-    this.#schedule(this.#pacer.dueAt(this.#clock.now()));
+    this.#schedule(this.#pacer.dueAt(this.#clock.now()), true);
   }
 
   /** Something else has changed, or somebody asks for it: send at once, unless the server has asked to wait. */
   sendSoon() {
     if (this.#stopWithoutText()) return;
-    this.#schedule(this.#clock.now());
+    this.#schedule(this.#clock.now(), false);
   }
 
   /** Somebody asks to try again: send at once. */
@@ -69,21 +69,21 @@ export class Translator {
     return true;
   }
 
-  #schedule(due) {
+  #schedule(due, isTyped) {
     this.#clock.clearTimeout(this.#timer);
     const wait = Math.max(due, this.#notBefore) - this.#clock.now();
-    if (wait <= 0) this.#send();
-    else this.#timer = this.#clock.setTimeout(() => this.#send(), wait);
+    if (wait <= 0) this.#send(isTyped);
+    else this.#timer = this.#clock.setTimeout(() => this.#send(isTyped), wait);
   }
 
-  async #send() {
+  async #send(isTyped) {
     const { state } = this.#store;
     if (!state.target || state.asksForKey) return;
     const body = requestBody(state);
     const request = JSON.stringify(body);
     if (request === this.#lastRequest) return;
     this.#lastRequest = request;
-    this.#pacer.noteRequest(this.#clock.now());
+    this.#pacer.noteRequest(this.#clock.now(), isTyped);
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;

@@ -5,7 +5,7 @@ export const TYPING_INTERVAL_MS = 2000;
 // A pause is longer than this person's pauses between keys, within these bounds.
 const LEAST_PAUSE_MS = 220;
 const MOST_PAUSE_MS = 600;
-const PAUSE_PER_GAP = 1.2;
+const PAUSE_PER_GAP = 1.1;
 const REMEMBERED_GAPS = 8;
 /** Requests beyond one every two seconds: somebody who stops at each word gets only so many of them. */
 const BURST = 2;
@@ -26,10 +26,10 @@ export class RequestPacer {
     this.#typingSince ??= now;
   }
 
-  /** Takes note of a request that was sent. */
-  noteRequest(now) {
+  /** Takes note of a request that was sent; only one for typing uses the budget up. */
+  noteRequest(now, isTyped) {
     this.#refill(now);
-    this.#budget = Math.max(0, this.#budget - 1);
+    if (isTyped) this.#budget = Math.max(0, this.#budget - 1);
     this.#typingSince = null;
   }
 

@@ -3,6 +3,7 @@
 import { html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
 import { problemDetail, problemText, warningText } from "../logic/messages.js";
+import { previewHtml } from "../logic/rich_text.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
 
@@ -51,8 +52,8 @@ function Translation({ state, text }) {
 }
 
 // Its frame has no scripts, and the page's policy loads nothing into it.
-function previewDocument(body, target) {
-  return `<!doctype html><html lang="${target}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${body}`;
+function previewDocument(translation, target) {
+  return `<!doctype html><html lang="${target}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${previewHtml(translation)}`;
 }
 
 function Warnings({ state, text }) {
