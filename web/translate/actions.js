@@ -138,10 +138,10 @@ export function createActions({ store, translator, client, local, session, showL
     useKey(key, isKept) {
       writeStored(local, STORED.key, isKept && key ? key : null);
       writeStored(session, STORED.key, !isKept && key ? key : null);
-      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false });
+      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false });
       if (key) translator.tryAgain();
     },
-    closeKey: () => store.update({ asksForKey: false, isKeyRefused: false }),
+    closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
 
     async chooseInterfaceLanguage(language) {
       await showLanguage(language);

@@ -49,6 +49,8 @@ export function initialState({ config, local, session }) {
     isKeyKept: Boolean(keptKey),
     asksForKey: false,
     isKeyRefused: false,
+    /** The dialog was closed without a key: it opens again only when somebody asks for it. */
+    isKeyDeclined: false,
   };
 }
 

@@ -115,7 +115,9 @@ export class Translator {
     const problem = error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
     this.#lastRequest = "";
     if (needsKey(problem)) {
-      this.#store.update({ isBusy: false, asksForKey: true, isKeyRefused: problem.code === "key-refused" });
+      const failure = { problem, seconds: null, retries: false };
+      const asksForKey = !this.#store.state.isKeyDeclined;
+      this.#store.update({ isBusy: false, failure, asksForKey, isKeyRefused: problem.code === "key-refused" });
       return;
     }
     const seconds = secondsToRetry(problem);

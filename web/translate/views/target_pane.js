@@ -2,7 +2,7 @@
 
 import { html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
-import { problemDetail, problemText, warningText } from "../logic/messages.js";
+import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { previewHtml } from "../logic/rich_text.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
@@ -71,6 +71,8 @@ function Failure({ state, actions, text }) {
   const words = problem.code === "unreachable" && !isOnline ? text("problem.offline") : problemText(problem, text);
   return html`<div id="failure" class="failure" data-code=${problem.code}>
     <p role="alert">${words} ${problemDetail(problem) && html`<span class="detail">${problemDetail(problem)}</span>`}</p>
+    ${needsKey(problem) &&
+    html`<p class="retry"><button id="enter-key" class="button outlined small" type="button" onClick=${actions.askForKey}>${text("key.enter")}</button></p>`}
     ${seconds !== null &&
     isOnline &&
     html`<p class="retry">
