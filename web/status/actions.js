@@ -1,0 +1,76 @@
+// What a person can do on the page; each action changes the state.
+
+import { readStored, writeStored } from "../common/storage.js";
+import { SETTINGS } from "./state.js";
+
+/**
+ * Returns the actions of the page.
+ * @param {object} parts
+ * @param {{state: object, update: (changes: object) => void}} parts.store
+ * @param {import("./status_client.js").StatusClient} parts.client
+ * @param {Storage | null} parts.local
+ * @param {(language: string) => Promise<void>} parts.showLanguage loads the interface's texts
+ */
+export function createActions({ store, client, local, showLanguage }) {
+  async function change() {
+    const { action, url } = store.state.change;
+    store.update({ isChanging: true });
+    let problem = null;
+    try {
+      await client.change(action, url);
+    } catch (error) {
+      problem = error;
+    }
+    const isRefused = problem?.code === "key-required" || problem?.code === "key-refused";
+    store.update({
+      isChanging: false,
+      changed: isRefused ? null : { action, url, problem },
+      change: isRefused ? store.state.change : null,
+      asksForToken: isRefused,
+      isTokenRefused: isRefused,
+    });
+  }
+
+  return {
+    toggleReplica(url) {
+      const openReplicas = new Set(store.state.openReplicas);
+      if (!openReplicas.delete(url)) openReplicas.add(url);
+      store.update({ openReplicas });
+    },
+    showReplica(url) {
+      store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
+      setTimeout(() => document.getElementById(`replica ${url}`)?.focus());
+    },
+    showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
+    showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),
+
+    askForToken: () => store.update({ asksForToken: true, isTokenRefused: false }),
+    useToken(token) {
+      const { connection, change: waiting } = store.state;
+      store.update({ token, asksForToken: false, isTokenRefused: false, change: token ? waiting : null });
+      if (connection === "locked" || !token) client.start();
+    },
+    closeToken: () => store.update({ asksForToken: false, isTokenRefused: false, change: null }),
+
+    /** Asks for a confirmation, and before that for the token. */
+    ask(action, url) {
+      store.update({ change: { action, url }, changed: null, asksForToken: !store.state.token });
+    },
+    confirm: () => !store.state.isChanging && change(),
+    cancel: () => store.update({ change: null }),
+    closeChanged: () => store.update({ changed: null }),
+
+    async openRunbook(runbook) {
+      store.update({ runbook });
+      if (runbook === null || store.state.runbookText !== null) return;
+      const runbookText = await client.runbooks().catch(() => null);
+      store.update({ runbookText });
+    },
+
+    async chooseInterfaceLanguage(language) {
+      await showLanguage(language);
+      store.update({ chosenInterfaceLanguage: language });
+      writeStored(local, SETTINGS, { ...readStored(local, SETTINGS, {}), interfaceLanguage: language });
+    },
+  };
+}

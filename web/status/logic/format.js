@@ -1,0 +1,38 @@
+// Numbers and times in the language of the interface.
+
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+/** @param {string} language */
+export function createFormat(language) {
+  const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+  const tenths = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+  const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 });
+  const seconds = new Intl.NumberFormat(language, { style: "unit", unit: "second", unitDisplay: "narrow", maximumFractionDigits: 1 });
+  const milliseconds = new Intl.NumberFormat(language, { style: "unit", unit: "millisecond", unitDisplay: "narrow", maximumFractionDigits: 0 });
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium", hourCycle: "h23" });
+  const dateTime = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+  const minute = new Intl.DateTimeFormat(language, { timeStyle: "short", hourCycle: "h23" });
+  const relative = new Intl.RelativeTimeFormat(language, { style: "short", numeric: "always" });
+
+  return {
+    count: (value) => whole.format(value),
+    rate: (value) => (value >= 10 ? whole : tenths).format(value),
+    percent: (share) => percent.format(share),
+    duration: (value) => (value >= 1 ? seconds.format(value) : milliseconds.format(value * 1000)),
+    /** The time of a Unix time; the date too if it is another day's. */
+    time: (at, now) => (now - at < 43_200 ? time : dateTime).format(new Date(at * 1000)),
+    minute: (at) => minute.format(new Date(at * 1000)),
+    iso: (at) => new Date(at * 1000).toISOString(),
+    /** "3 min ago". */
+    ago(seconds) {
+      const past = Math.max(0, seconds);
+      const [unit, size] = UNITS.find(([, length]) => past >= length) ?? UNITS.at(-1);
+      return relative.format(-Math.floor(past / size), unit);
+    },
+  };
+}

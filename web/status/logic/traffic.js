@@ -1,0 +1,37 @@
+// Series of the charts, from the figures of ten seconds.
+
+export const MAX_REASONS = 5;
+const CLASSES = ["ok", "refused", "failed", "client"];
+
+/** Returns the Unix times of the slots' middles. */
+export function slotTimes({ start_at: start, slot_s: length, p50_s: slots }) {
+  return slots.map((_, index) => start + (index + 0.5) * length);
+}
+
+/** Returns series of requests per second: `{name, values}`. */
+export function requestRates({ requests, slot_s: length }) {
+  return CLASSES.filter((name) => name === "ok" || sum(requests[name]) > 0).map((name) => ({
+    name,
+    values: requests[name].map((count) => (count === null ? null : count / length)),
+  }));
+}
+
+/** Returns series of requests that were not answered, by reason, the most frequent first. */
+export function reasonRates({ outcomes, slot_s: length }) {
+  const reasons = Object.keys(outcomes).filter((name) => sum(outcomes[name]) > 0);
+  reasons.sort((one, other) => sum(outcomes[other]) - sum(outcomes[one]));
+  return reasons.slice(0, MAX_REASONS).map((name) => ({
+    name,
+    values: outcomes[name].map((count) => (count === null ? null : count / length)),
+  }));
+}
+
+/** Returns the latest value that is known, or null. */
+export function latest(values) {
+  return values.findLast((value) => value !== null) ?? null;
+}
+
+/** Returns the sum of what is known. */
+export function sum(values) {
+  return (values ?? []).reduce((total, value) => total + (value ?? 0), 0);
+}

@@ -1,0 +1,43 @@
+// The state of the page: what its views are made of.
+
+import { readStored } from "../common/storage.js";
+
+/** Shared with the translate page, which has the same interface languages. */
+export const SETTINGS = "pairway.settings";
+
+/**
+ * Returns the state at the start.
+ * @param {{config: object, local: Storage | null}} parts
+ */
+export function initialState({ config, local }) {
+  const settings = readStored(local, SETTINGS, {});
+  return {
+    config,
+    interfaceLanguage: "en",
+    chosenInterfaceLanguage: settings.interfaceLanguage ?? null,
+    /** The latest status, or null before the first. */
+    status: null,
+    /** Seconds that this machine's clock is behind the server's. */
+    clockOffset: 0,
+    /** @type {"connecting" | "live" | "polling" | "lost" | "locked"} */
+    connection: "connecting",
+    /** When the latest status came, by this machine's clock, in seconds. */
+    receivedAt: 0,
+    /** An operator's token or key; only in this tab's memory. */
+    token: "",
+    asksForToken: false,
+    isTokenRefused: false,
+    /** URLs of the replicas whose details are open. */
+    openReplicas: new Set(),
+    showsAllPairs: false,
+    showsAllEvents: false,
+    /** Heading of the runbook that is shown, and its text. */
+    runbook: null,
+    runbookText: null,
+    /** A change that waits for its confirmation: `{action, url}`. */
+    change: null,
+    isChanging: false,
+    /** The outcome of the last change: `{action, url, problem}`. */
+    changed: null,
+  };
+}

@@ -1,0 +1,39 @@
+// What is wrong now.
+
+import { html } from "../../common/view.js";
+import { Level } from "./level.js";
+import { RunbookLink } from "./runbook_link.js";
+
+/** The most that are named at once; the others stand in the lists below. */
+const MAX_ISSUES = 12;
+
+export function Issues({ text, format, actions, issues }) {
+  if (issues.length === 0) {
+    return html`<section class="card fine" aria-labelledby="issues-title">
+      <h2 id="issues-title"><${Level} level="ok" />${text("issues.none")}</h2>
+    </section>`;
+  }
+  const more = issues.length - MAX_ISSUES;
+  return html`<section class="card issues" aria-labelledby="issues-title">
+    <h2 id="issues-title">${text("issues.title")}</h2>
+    <ul>
+      ${issues.slice(0, MAX_ISSUES).map(
+        (issue) => html`<li key=${`${issue.kind} ${issue.subject}`} class=${issue.level}>
+          <${Level} level=${issue.level} label=${text(`level.${issue.level}`)} />
+          <div>
+            <p class="what">${text(`issue.${issue.kind}`, { subject: issue.subject, ...issue.values })}</p>
+            ${issue.why && html`<p class="why" lang="en">${issue.why}</p>`}
+          </div>
+          <p class="links">
+            ${issue.subject.startsWith("http") &&
+            html`<button class="button outlined small" type="button" onClick=${() => actions.showReplica(issue.subject)}>
+              ${text("details")}<span class="visually-hidden"> ${issue.subject}</span>
+            </button>`}
+            <${RunbookLink} text=${text} runbook=${issue.runbook} />
+          </p>
+        </li>`,
+      )}
+    </ul>
+    ${more > 0 && html`<p class="more">${text("more", { count: format.count(more) })}</p>`}
+  </section>`;
+}

@@ -1,0 +1,46 @@
+// All pairs: ready, failing and expected replicas.
+
+import { html } from "../../common/view.js";
+import { Level } from "./level.js";
+import { RunbookLink } from "./runbook_link.js";
+
+/** Pairs that are shown without asking; those with trouble always are. */
+const SHOWN = 12;
+
+export function Pairs({ state, actions, text, format }) {
+  const { pairs, more_pairs: more } = state.status;
+  const troubled = pairs.filter(({ level }) => level !== "ok").length;
+  const shown = state.showsAllPairs ? pairs : pairs.slice(0, Math.max(SHOWN, troubled));
+  return html`<section class="card" aria-labelledby="pairs-title">
+    <h2 id="pairs-title">${text("pairs.title")} <span class="number">${format.count(pairs.length + more)}</span></h2>
+    ${pairs.length === 0
+      ? html`<p class="empty">${text("pairs.none")}</p>`
+      : html`<table class="rows pairs">
+          <thead>
+            <tr>
+              <th scope="col">${text("pair")}</th>
+              <th scope="col" class="figure">${text("pair.ready")}</th>
+              <th scope="col" class="figure">${text("pair.failing")}</th>
+              <th scope="col" class="figure">${text("pair.expected")}</th>
+              <th scope="col"><span class="visually-hidden">${text("runbook")}</span></th>
+            </tr>
+          </thead>
+          <tbody>
+            ${shown.map(
+              (each) => html`<tr key=${each.pair} class=${`row ${each.level}`}>
+                <th scope="row"><${Level} level=${each.level} label=${text(`level.${each.level}`)} />${each.pair}</th>
+                <td class="figure">${format.count(each.ready)}</td>
+                <td class=${`figure ${each.failing ? "bad" : ""}`}>${format.count(each.failing)}</td>
+                <td class="figure">${format.count(each.expected)}</td>
+                <td><${RunbookLink} text=${text} runbook=${each.runbook} /></td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>`}
+    ${(state.showsAllPairs || shown.length < pairs.length) &&
+    html`<button id="all-pairs" class="button" type="button" aria-expanded=${String(state.showsAllPairs)} onClick=${actions.showAllPairs}>
+      ${text(state.showsAllPairs ? "show.fewer" : "show.all", { count: format.count(pairs.length) })}
+    </button>`}
+    ${more > 0 && html`<p class="more">${text("more", { count: format.count(more) })}</p>`}
+  </section>`;
+}

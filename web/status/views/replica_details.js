@@ -1,0 +1,91 @@
+// Details of one replica: its models, its pairs, and what operators can do with it.
+
+import { html } from "../../common/view.js";
+import { Level } from "./level.js";
+import { RunbookLink } from "./runbook_link.js";
+
+export function ReplicaDetails({ state, actions, text, format, replica }) {
+  const now = state.status.now;
+  const canOperate = state.status.can_operate;
+  return html`<div class="details">
+    <p class="details-head">
+      <${RunbookLink} text=${text} runbook=${replica.runbook} />
+      ${canOperate && html`<${Buttons} actions=${actions} text=${text} replica=${replica} />`}
+      ${!canOperate && html`<span class="hint">${text("operate.off")}</span>`}
+    </p>
+    <dl>
+      <${Fact} name=${text("replica.names")} value=${replica.names.join(", ")} />
+      ${replica.reported_at !== null && html`<${Fact} name=${text("replica.reported")} value=${format.ago(now - replica.reported_at)} />`}
+      <${Fact} name=${text("replica.id")} value=${replica.replica_id ?? text("unknown")} />
+      <${Fact} name=${text("replica.version")} value=${replica.version ?? text("unknown")} />
+      <${Fact} name=${text("replica.in_flight")} value=${replica.in_flight === null ? text("unknown") : format.count(replica.in_flight)} />
+      <${Fact} name=${text("replica.load")} value=${format.count(replica.load)} />
+      <${Fact} name=${text("replica.latency")} value=${replica.latency_s === null ? text("unknown") : format.duration(replica.latency_s)} />
+      <${Fact} name=${text("replica.weight")} value=${format.rate(replica.weight)} />
+      <${Fact} name=${text("replica.breakers")} value=${replica.open_breakers ? text("breakers.open", { count: format.count(replica.open_breakers) }) : text("breakers.closed")} />
+    </dl>
+    ${replica.models.length > 0 && html`<${Models} text=${text} format=${format} models=${replica.models} />`}
+    ${replica.pairs.length > 0 && html`<${PairList} text=${text} format=${format} pairs=${replica.pairs} more=${replica.more_pairs} />`}
+  </div>`;
+}
+
+function Fact({ name, value }) {
+  return html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+}
+
+function Buttons({ actions, text, replica }) {
+  const drain = replica.drained ? "resume" : "drain";
+  return html`<span class="buttons">
+    ${[drain, "remove"].map(
+      (action) => html`<button key=${action} class=${`button outlined small ${action}`} type="button" onClick=${() => actions.ask(action, replica.url)}>
+        ${text(`operate.${action}`)}<span class="visually-hidden"> ${replica.url}</span>
+      </button>`,
+    )}
+  </span>`;
+}
+
+function Models({ text, format, models }) {
+  return html`<div class="scrolled" tabindex="0" role="region" aria-label=${text("models")}>
+    <table class="inner">
+      <thead>
+        <tr>
+          <th scope="col">${text("model")}</th>
+          <th scope="col" class="figure">${text("model.running")}</th>
+          <th scope="col" class="figure">${text("model.waiting")}</th>
+          <th scope="col" class="figure">${text("model.steps")}</th>
+          <th scope="col" class="figure">${text("model.memory")}</th>
+          <th scope="col">${text("model.revision")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${models.map(
+          (model) => html`<tr key=${model.name}>
+            <th scope="row">${model.name}</th>
+            <td class="figure">${format.count(model.running)} / ${format.count(model.limit)}</td>
+            <td class="figure">${format.count(model.waiting)}</td>
+            <td class="figure">${format.count(model.steps)}</td>
+            <td class="figure">${format.percent(model.kv_used)}</td>
+            <td class="revision">${model.revision ?? text("unknown")}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function PairList({ text, format, pairs, more }) {
+  return html`<ul class="pair-list" aria-label=${text("pairs.title")}>
+    ${pairs.map((each) => {
+      const isOut = each.breaker !== null && each.breaker !== "closed";
+      const level = isOut ? "bad" : each.ready ? "ok" : "warn";
+      return html`<li key=${each.pair} class=${level}>
+        <${Level} level=${level} />
+        <span class="pair">${each.pair}</span>
+        <span class="model">${each.model}</span>
+        ${isOut && html`<span>${text(`breaker.${each.breaker}`)}</span>`}
+        ${!each.ready && html`<span class="why" lang="en">${each.why}</span>`}
+      </li>`;
+    })}
+    ${more > 0 && html`<li>${text("more", { count: format.count(more) })}</li>`}
+  </ul>`;
+}

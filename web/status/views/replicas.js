@@ -1,0 +1,66 @@
+// All replicas; a row opens to its details.
+
+import { Fragment, html } from "../../common/view.js";
+import { Level } from "./level.js";
+import { ReplicaDetails } from "./replica_details.js";
+
+export function Replicas(properties) {
+  const { state, text, format } = properties;
+  const { replicas, more_replicas: more } = state.status;
+  return html`<section class="card" aria-labelledby="replicas-title">
+    <h2 id="replicas-title">${text("replicas.title")} <span class="number">${format.count(replicas.length + more)}</span></h2>
+    ${replicas.length === 0
+      ? html`<p class="empty">${text("replicas.none")}</p>`
+      : html`<table class="rows replicas">
+          <thead>
+            <tr>
+              <th scope="col">${text("replica")}</th>
+              <th scope="col">${text("replica.state")}</th>
+              <th scope="col" class="figure wide">${text("replica.in_flight")}</th>
+              <th scope="col" class="figure wide">${text("replica.latency")}</th>
+              <th scope="col" class="wide">${text("replica.version")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${replicas.map((replica) => html`<${Row} key=${replica.url} ...${properties} replica=${replica} />`)}
+          </tbody>
+        </table>`}
+    ${more > 0 && html`<p class="more">${text("more", { count: format.count(more) })}</p>`}
+  </section>`;
+}
+
+function Row(properties) {
+  const { state, actions, text, format, replica } = properties;
+  const isOpen = state.openReplicas.has(replica.url);
+  const details = `details ${replica.url}`;
+  return html`<${Fragment}>
+    <tr class=${`row ${replica.level} ${isOpen ? "open" : ""}`}>
+      <th scope="row">
+        <button
+          id=${`replica ${replica.url}`}
+          class="opener"
+          type="button"
+          aria-expanded=${String(isOpen)}
+          aria-controls=${isOpen ? details : undefined}
+          onClick=${() => actions.toggleReplica(replica.url)}
+        >
+          <span class="arrow" aria-hidden="true"></span>
+          <span class="url">${shortUrl(replica.url)}</span>
+        </button>
+      </th>
+      <td class="state">
+        <span class="state-words"><${Level} level=${replica.level} />${text(replica.cause ? `cause.${replica.cause}` : "cause.ready")}</span>
+        ${replica.why && html`<span class="why" lang="en">${replica.why}</span>`}
+      </td>
+      <td class="figure wide">${replica.in_flight === null ? text("unknown") : format.count(replica.in_flight)}</td>
+      <td class="figure wide">${replica.latency_s === null ? text("unknown") : format.duration(replica.latency_s)}</td>
+      <td class="wide version">${replica.version ?? text("unknown")}</td>
+    </tr>
+    ${isOpen &&
+    html`<tr class="details-row"><td colspan="5" id=${details}><${ReplicaDetails} ...${properties} /></td></tr>`}
+  <//>`;
+}
+
+function shortUrl(url) {
+  return url.replace(/^http:\/\//, "");
+}
