@@ -4,9 +4,8 @@ const DROPPED = "script, style, meta, link, title, template, noscript, object, e
 const KEPT_ATTRIBUTES = new Set(["href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "translate", "start", "reversed"]);
 
 const LOADING_ATTRIBUTES = ["href", "src"];
-const TAG = /<[a-z][^\s>/]*(?:[^>"']|"[^"]*"|'[^']*')*>/gi;
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)/gi;
-const STYLE_ELEMENT = /<style\b[\s\S]*?<\/style\s*>/gi;
+const STYLE_START = /^<style[\s>/]/i;
 
 /** Returns the HTML of a clipboard without scripts, styles, comments and classes. */
 export function cleanHtml(html) {
@@ -24,7 +23,39 @@ export function previewHtml(html) {
 
 /** Returns HTML without styles. A policy would refuse them one by one, in a document that is only read too. */
 export function withoutStyles(html) {
-  return html.replace(STYLE_ELEMENT, "").replace(TAG, (tag) => tag.replace(STYLE_ATTRIBUTE, ""));
+  const parts = [];
+  let at = 0;
+  for (let open = html.indexOf("<"); open >= 0; open = html.indexOf("<", at)) {
+    const end = tagEnd(html, open);
+    if (end < 0) break;
+    parts.push(html.slice(at, open));
+    const tag = html.slice(open, end);
+    const isStyle = STYLE_START.test(tag);
+    if (!isStyle) parts.push(tag.replace(STYLE_ATTRIBUTE, ""));
+    at = isStyle ? closingStyle(html, end) : end;
+  }
+  return parts.join("") + html.slice(at);
+}
+
+// The end of the tag that opens here, past quoted values; that of "<" if none does; -1 without an end.
+function tagEnd(html, open) {
+  if (!/[a-z]/i.test(html.charAt(open + 1))) return open + 1;
+  for (let at = open + 1; at < html.length; at += 1) {
+    const unit = html[at];
+    if (unit === ">") return at + 1;
+    if (unit === '"' || unit === "'") {
+      at = html.indexOf(unit, at + 1);
+      if (at < 0) return -1;
+    }
+  }
+  return -1;
+}
+
+// An element that is never closed takes the rest, as in browsers.
+function closingStyle(html, start) {
+  const closing = /<\/style/gi;
+  closing.lastIndex = start;
+  return closing.exec(html)?.index ?? html.length;
 }
 
 function cleaned(html) {

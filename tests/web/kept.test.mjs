@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { readStored, writeStored } from "../../web/common/storage.js";
+import { readEntries, withEntry } from "../../web/translate/logic/history.js";
+import { linkFragment, readFragment } from "../../web/translate/logic/link.js";
+import { withoutStyles } from "../../web/translate/logic/rich_text.js";
+import { cleanTerm, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
+
+const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
+
+test("a link carries any text", () => {
+  for (const text of ["", "a&b=c#d?e", "ü 😀 \n +%20", "=".repeat(50)]) {
+    const state = { text, source: "de-AT", target: "en", format: "markdown" };
+    assert.deepEqual(readFragment(linkFragment(state)), state);
+  }
+});
+
+test("a fragment of something else is no link", () => {
+  assert.equal(readFragment(""), null);
+  assert.equal(readFragment("#section"), null);
+  assert.deepEqual(readFragment("#text=x&format=exe"), { text: "x", source: "auto", target: "", format: "text" });
+});
+
+test("an entry replaces its own beginnings", () => {
+  let entries = [];
+  for (const [at, text] of [[1000, "He"], [2000, "Hello"], [3000, "Hello you"], [4000, "Hello"]]) entries = withEntry(entries, entry(text, at));
+  assert.deepEqual(entries.map((each) => each.text), ["Hello"]);
+  entries = withEntry(entries, entry("Hello", 5000, { target: "fr" }));
+  entries = withEntry(entries, entry("Hello there", 900_000));
+  assert.deepEqual(entries.map((each) => [each.text, each.target]), [["Hello there", "de"], ["Hello", "fr"], ["Hello", "de"]]);
+});
+
+test("the history is bounded", () => {
+  let entries = [];
+  for (let at = 0; at < 200; at += 1) entries = withEntry(entries, entry(`text ${at}`, at));
+  assert.equal(entries.length, 50);
+  assert.equal(withEntry(entries, entry("x".repeat(5001), 300)), entries);
+  assert.equal(withEntry(entries, entry("  ", 300)), entries);
+});
+
+test("what another version stored does no harm", () => {
+  for (const stored of [null, 1, "x", {}, [null, 1, { text: 1 }]]) {
+    assert.deepEqual(readEntries(stored), []);
+    assert.deepEqual(readTerms(stored), []);
+  }
+  assert.deepEqual(readTerms([{ source: "a\nb" }]), [{ source: "a b", target: "", keep: false }]);
+  assert.equal(readTerms(Array(1000).fill({ source: "a" })).length, 256);
+  assert.equal(cleanTerm({ source: "x".repeat(500) }).source.length, 200);
+  assert.equal(usedTerms([{ source: "a", target: "", keep: true }, { source: "b", target: " ", keep: false }]), 1);
+});
+
+test("storage may be missing, broken or full", () => {
+  const broken = { getItem: () => "{", setItem: () => { throw new Error("full"); }, removeItem: () => {} };
+  assert.equal(readStored(null, "a", 7), 7);
+  assert.equal(readStored(broken, "a", 7), 7);
+  assert.equal(writeStored(null, "a", 1), false);
+  assert.equal(writeStored(broken, "a", 1), false);
+  assert.equal(writeStored(broken, "a", null), true);
+});
+
+test("styles go, texts about styles stay", () => {
+  const html = `<p class=a style="color: red">a style="x" b</p><B STYLE=x title="> style='y'">c</B><style>p{}</style><img src=a style='b'>`;
+  const clean = withoutStyles(html);
+  assert.ok(clean.includes('<p class=a>a style="x" b</p>'), clean);
+  assert.ok(!/<style|color: red|STYLE=x|style='b'/i.test(clean), clean);
+});
+
+test("hostile HTML is read in time", () => {
+  for (const part of ["<", "<a", "<a '", '<a "', "<style>", " style="]) withoutStyles(part.repeat(20_000));
+});

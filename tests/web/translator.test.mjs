@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { createStore } from "../../web/common/store.js";
+import { ProblemError, unreachable } from "../../web/common/problem.js";
+import { Translator } from "../../web/translate/translator.js";
+
+/** A clock that moves only when a test says so. */
+class FakeClock {
+  time = 0;
+  timers = [];
+  now = () => this.time;
+  setTimeout = (call, wait) => {
+    const timer = { call, at: this.time + wait };
+    this.timers.push(timer);
+    return timer;
+  };
+  clearTimeout = (timer) => {
+    this.timers = this.timers.filter((each) => each !== timer);
+  };
+
+  async pass(milliseconds) {
+    const end = this.time + milliseconds;
+    for (;;) {
+      const next = this.timers.filter((each) => each.at <= end).sort((one, other) => one.at - other.at)[0];
+      if (!next) break;
+      this.clearTimeout(next);
+      this.time = next.at;
+      next.call();
+      await settle();
+    }
+    this.time = end;
+    await settle();
+  }
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A translator with a client that answers as the test says. */
+function setUp(changes = {}) {
+  const clock = new FakeClock();
+  const requests = [];
+  const client = {
+    translate: (body, signal, onPart) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+        requests.push({ body, signal, onPart, fail: reject, answer: (translation) => resolve({ translation, warnings: [] }) });
+      }),
+  };
+  const store = createStore(
+    { text: "", source: "en", target: "de", format: "text", terms: [], config: { max_text_chars: 20 }, isOnline: true, ...changes },
+    () => {},
+  );
+  const results = [];
+  const translator = new Translator({ store, client, clock, onResult: (result) => results.push(result) });
+  const type = (text) => {
+    store.update({ text });
+    translator.noteTyping();
+  };
+  return { clock, requests, store, translator, results, type };
+}
+
+const busy = () => new ProblemError({ status: 503, code: "overloaded", retryAfter: 4 });
+
+test("a text is sent at the pause, and shown as it comes", async () => {
+  const { clock, requests, store, results, type } = setUp({ translation: { text: "Alt und lang", rest: "" } });
+  type("Hello");
+  await clock.pass(100);
+  assert.equal(requests.length, 0);
+  await clock.pass(200);
+  assert.deepEqual(requests[0].body, { text: "Hello", source_lang: "en", target_lang: "de" });
+  assert.equal(store.state.isBusy, true);
+  requests[0].onPart("Neu");
+  assert.deepEqual([store.state.translation.text, store.state.translation.rest], ["Neu", " und lang"]);
+  requests[0].answer("Neues");
+  await settle();
+  assert.deepEqual([store.state.translation.text, store.state.translation.rest, store.state.isBusy], ["Neues", "", false]);
+  assert.equal(results.length, 1);
+});
+
+test("the request before is cancelled, and its late parts are not shown", async () => {
+  const { clock, requests, store, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  type("One two");
+  await clock.pass(1000);
+  assert.equal(requests.length, 2);
+  assert.equal(requests[0].signal.aborted, true);
+  requests[0].onPart("late");
+  assert.equal(store.state.translation, undefined);
+  assert.equal(store.state.isBusy, true);
+});
+
+test("an empty or too long text ends the request", async () => {
+  for (const text of ["", "  ", "x".repeat(21)]) {
+    const { clock, requests, store, type } = setUp();
+    type("One");
+    await clock.pass(1000);
+    type(text);
+    await clock.pass(5000);
+    assert.equal(requests.length, 1);
+    assert.equal(requests[0].signal.aborted, true);
+    assert.equal(store.state.isBusy, false);
+  }
+});
+
+test("the same request is not sent twice", async () => {
+  const { clock, requests, translator, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].answer("Eins");
+  await settle();
+  translator.sendSoon();
+  await clock.pass(1000);
+  assert.equal(requests.length, 1);
+});
+
+test("a busy server is asked again once, after its seconds", async () => {
+  const { clock, requests, store, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(busy());
+  await settle();
+  assert.deepEqual([store.state.failure.seconds, store.state.failure.retries], [4, true]);
+  await clock.pass(2000);
+  assert.equal(store.state.failure.seconds, 2);
+  await clock.pass(2000);
+  assert.equal(requests.length, 2);
+  assert.equal(store.state.failure, null);
+  requests[1].fail(busy());
+  await settle();
+  assert.equal(store.state.failure.retries, false);
+  await clock.pass(60_000);
+  assert.equal(requests.length, 2);
+});
+
+test("typing waits for a busy server, and asks it with the newest text", async () => {
+  const { clock, requests, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(busy());
+  await settle();
+  type("One two");
+  await clock.pass(1000);
+  type("One two three");
+  await clock.pass(2000);
+  assert.equal(requests.length, 1);
+  await clock.pass(2000);
+  assert.deepEqual(requests.map((each) => each.body.text), ["One", "One two three"]);
+});
+
+test("somebody who tries now does not wait", async () => {
+  const { clock, requests, translator, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(busy());
+  await settle();
+  translator.tryAgain();
+  assert.equal(requests.length, 2);
+});
+
+test("a wait of hours is not counted down", async () => {
+  const { clock, requests, store, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(new ProblemError({ status: 429, code: "rate-limited", retryAfter: 7200 }));
+  await settle();
+  assert.deepEqual([store.state.failure.seconds, store.state.failure.retries], [7200, false]);
+  await clock.pass(10_000);
+  assert.equal(store.state.failure.seconds, 7200);
+  assert.equal(requests.length, 1);
+});
+
+test("nothing is tried again by itself while the browser is offline", async () => {
+  const { clock, requests, store, type } = setUp({ isOnline: false });
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(unreachable());
+  await settle();
+  assert.equal(store.state.failure.retries, false);
+  await clock.pass(60_000);
+  assert.equal(requests.length, 1);
+});
+
+test("a key is asked for, and not again after it was declined", async () => {
+  const { clock, requests, store, translator, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(new ProblemError({ status: 403, code: "key-refused" }));
+  await settle();
+  assert.deepEqual([store.state.asksForKey, store.state.isKeyRefused], [true, true]);
+  type("One two");
+  await clock.pass(3000);
+  assert.equal(requests.length, 1, "nothing is sent while the dialog is open");
+  store.update({ asksForKey: false, isKeyDeclined: true });
+  type("One two three");
+  await clock.pass(3000);
+  requests[1].fail(new ProblemError({ status: 401, code: "key-required" }));
+  await settle();
+  assert.equal(store.state.asksForKey, false);
+  assert.equal(store.state.failure.problem.code, "key-required");
+  store.update({ isKeyDeclined: false });
+  translator.tryAgain();
+  assert.equal(requests.length, 3);
+});
