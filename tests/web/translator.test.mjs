@@ -91,6 +91,20 @@ test("the request before is cancelled, and its late parts are not shown", async 
   assert.equal(store.state.isBusy, true);
 });
 
+test("what was shown before stays behind the new parts, until a failure", async () => {
+  const { clock, requests, store, type } = setUp({ translation: { text: "Alt und lang", rest: "" } });
+  type("One");
+  await clock.pass(1000);
+  requests[0].onPart("Neu");
+  type("One two");
+  await clock.pass(1000);
+  requests[1].onPart("N");
+  assert.deepEqual([store.state.translation.text, store.state.translation.rest], ["N", "eu und lang"]);
+  requests[1].fail(unreachable());
+  await settle();
+  assert.deepEqual([store.state.translation.text, store.state.translation.rest], ["N", ""]);
+});
+
 test("an empty or too long text ends the request", async () => {
   for (const text of ["", "  ", "x".repeat(21)]) {
     const { clock, requests, store, type } = setUp();

@@ -48,9 +48,10 @@ export function createActions({ store, translator, client, local, session, showL
   }
 
   return {
-    typeText(text) {
+    /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
+    typeText(text, isComposing) {
       store.update({ text });
-      translator.noteTyping();
+      if (!isComposing) translator.noteTyping();
     },
     setText(text) {
       store.update({ text });

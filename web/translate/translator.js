@@ -90,7 +90,7 @@ export class Translator {
     const isRetry = this.#isRetry;
     this.#endFailure();
     this.#store.update({ isBusy: true });
-    const previous = state.translation?.text ?? "";
+    const previous = state.translation ? state.translation.text + state.translation.rest : "";
     let text = "";
     try {
       const result = await this.#client.translate(body, abort.signal, (part) => {
@@ -114,6 +114,8 @@ export class Translator {
   #fail(error, wasRetry) {
     const problem = error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
     this.#lastRequest = "";
+    const { translation } = this.#store.state;
+    if (translation?.rest) this.#store.update({ translation: { ...translation, rest: "" } });
     if (needsKey(problem)) {
       const failure = { problem, seconds: null, retries: false };
       const asksForKey = !this.#store.state.isKeyDeclined;

@@ -22,9 +22,10 @@ export function SourcePane({ state, actions, text }) {
         autocomplete="off"
         aria-describedby="character-count"
         value=${state.text}
-        onInput=${(event) => noteInput(event, actions)}
-        onCompositionEnd=${(event) => actions.typeText(event.target.value)}
+        onInput=${(event) => actions.typeText(event.target.value, event.isComposing)}
+        onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
         onPaste=${(event) => paste(event, state, actions)}
+        onScroll=${scrollTranslation}
       ></textarea>
       ${state.text &&
       html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
@@ -72,11 +73,6 @@ function Count({ state, text }) {
   <//>`;
 }
 
-// An input method composes its text first: parts of it are no words yet.
-function noteInput(event, actions) {
-  if (!event.isComposing) actions.typeText(event.target.value);
-}
-
 function paste(event, state, actions) {
   const rich = state.format === "html" && event.clipboardData?.getData("text/html");
   const clean = rich && cleanHtml(rich);
@@ -85,6 +81,14 @@ function paste(event, state, actions) {
   const area = event.target;
   area.setRangeText(clean, area.selectionStart, area.selectionEnd, "end");
   actions.setText(area.value);
+}
+
+// Both panes show about the same part of a long text.
+function scrollTranslation({ target: source }) {
+  const translation = document.getElementById("translation");
+  const hidden = source.scrollHeight - source.clientHeight;
+  if (!translation || hidden <= 0) return;
+  translation.scrollTop = (source.scrollTop / hidden) * (translation.scrollHeight - translation.clientHeight);
 }
 
 function chooseLanguage() {
