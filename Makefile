@@ -37,7 +37,7 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
 	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
 
 help:  ## Show this list.
@@ -64,7 +64,7 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) -m "not clients" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not clients and not pages" --cov --cov-report=term:skip-covered
 
 # One of the system's tests opens the page /docs in it.
 browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
@@ -80,7 +80,14 @@ test-clients: clients  ## Run the real clients of other APIs against the running
 clients: dev  ## Install these clients into .cache/clients, from PyPI and the npm registry.
 	@$(BIN)/python -m tests.clients.install
 
-test-all: test test-clients  ## Run everything that needs no Docker.
+test-page: test-setup  ## Open the pages / and /status in a real browser: fake replicas, and the demo models.
+	@$(PYTEST) -n 0 -m pages tests/pages
+
+# An environment of its own: Playwright brings 50 MB. None of it needs root or a package of the system.
+test-setup: browser  ## Install what test-page, screenshots and bench-page need into .cache: browser, Playwright, axe-core, fonts.
+	@$(BIN)/python -m tests.pages.install
+
+test-all: test test-clients test-page  ## Run everything that needs no Docker.
 
 fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
@@ -121,8 +128,8 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 	@test ! -f requirements/apiserver-cuda.txt || cp requirements/apiserver-cuda.txt $(LOCK)/apiserver-cuda.txt
 	@$(COMPILE) $(UPGRADE) --extra apiserver --extra cuda --constraints $(LOCK)/proxy.txt \
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
-	@# The clients of the tests, with hashes: nothing else of the product's has a say in their versions.
-	@for part in clients clients-translate; do \
+	@# The clients and the browser's driver of the tests, with hashes: nothing else of the product's has a say in their versions.
+	@for part in clients clients-translate pages; do \
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
 		$(RESOLVE) $(UPGRADE) --generate-hashes --group $$part --excludes requirements/clients-excluded.txt \
 			--output-file $(LOCK)/$$part.txt || exit 1; done

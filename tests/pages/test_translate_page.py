@@ -1,0 +1,237 @@
+"""The page / in a real browser, against a real proxy of fake replicas."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import pytest
+
+from tests.pages.tabs import Tab
+from tests.proxy.proxies import proxy
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
+
+TEXT: Final = "#source-text"
+OUTPUT: Final = "#translation"
+# Notes every text that the translation has had.
+NOTE_TRANSLATIONS: Final = """() => {
+  window.translations = [];
+  const note = () => window.translations.push(document.querySelector("#translation").textContent);
+  new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+async def begin(tab: Tab, url: str, source: str = "en", target: str = "de") -> None:
+    """Open the page and choose the languages."""
+    await tab.open(f"{url}/")
+    await tab.until('document.querySelectorAll("#target-language option").length > 0')
+    await tab.choose("#source-language", source)
+    await tab.choose("#target-language", target)
+
+
+async def test_typing_shows_a_translation_and_changes_it(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Good morning")
+        await tab.sees(OUTPUT, "[en>de by fake] Good morning")
+        await tab.type(TEXT, ", my friend")
+        await tab.sees(OUTPUT, "[en>de by fake] Good morning, my friend")
+
+
+async def test_translation_changes_while_typing_goes_on(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    text = "one two three four five six seven eight nine ten"
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.run(NOTE_TRANSLATIONS)
+        await tab.type(TEXT, text, pause_ms=120)  # 6 s: a request every 2 s, though nobody pauses
+        await tab.sees(OUTPUT, f"by fake] {text}")
+        seen: list[str] = await tab.run("window.translations")
+        earlier = {each.partition("by fake] ")[2] for each in seen} - {"", text}
+        assert any(text.startswith(each) for each in earlier), seen
+
+
+async def test_newer_request_cancels_the_one_before(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        fake.translate.released = asyncio.Event()
+        await tab.type(TEXT, "Good")
+        await wait_until(lambda: fake.requests, 60, "the first request")
+        await tab.type(TEXT, " morning")
+        await wait_until(lambda: fake.aborts, 60, "the first request was cancelled")
+        await wait_until(lambda: fake.requests[-1].body["text"] == "Good morning", 60, "the second request")
+        fake.translate.released.set()
+        await tab.sees(OUTPUT, "by fake] Good morning")
+        assert fake.aborts == len(fake.requests) - 1
+
+
+async def test_cleared_text_cancels_its_request(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        fake.translate.released = asyncio.Event()
+        await tab.type(TEXT, "Good")
+        await wait_until(lambda: fake.requests, 60, "the request")
+        await tab.click("#clear")
+        await wait_until(lambda: fake.aborts == len(fake.requests), 60, "the request was cancelled")
+        assert await tab.value(TEXT) == ""
+
+
+async def test_detected_language_is_shown_and_can_be_corrected(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en", "fr>en", "fr>de")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url, "auto", "en")
+        await tab.type(TEXT, "Guten Morgen, mein lieber Freund")
+        await tab.sees("#detected", "German")
+        assert "%" in await tab.text("#detected")
+        await tab.click("#correct-language")
+        assert await tab.run("document.activeElement.id") == "source-language"
+        await tab.choose("#source-language", "fr")
+        await tab.sees(OUTPUT, "[fr>en by fake]")
+        await tab.gone("#detected")
+
+
+async def test_swap_turns_languages_and_text_round(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Hello")
+        await tab.sees(OUTPUT, "by fake] Hello")
+        await tab.until('!document.querySelector("#swap").disabled')
+        await tab.click("#swap")
+        await tab.sees(OUTPUT, "[de>en by fake] [en>de by fake] Hello")
+
+
+async def test_pivot_is_named(tab: Tab) -> None:
+    fake = FakeReplica("de>en", "en>fr", "en>de", "fr>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url, "de", "fr")
+        assert "through English" in await tab.text('#target-language option[value="fr"]')
+        await tab.type(TEXT, "Hallo")
+        await tab.sees(OUTPUT, "[en>fr by fake] [de>en by fake] Hallo")
+        await tab.sees("main", "Translated through English")
+
+
+async def test_two_hundred_pasted_paragraphs_are_translated(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    paragraphs = [f"Paragraph {number} of a long text." for number in range(200)]
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.click(TEXT)
+        await tab.paste("\n\n".join(paragraphs))
+        await tab.sees(OUTPUT, paragraphs[-1])
+        assert (await tab.value(TEXT)).split("\n\n") == paragraphs
+        assert all(each in await tab.text(OUTPUT) for each in paragraphs)
+        count = len("\n\n".join(paragraphs))
+        assert f"{count:,}" in await tab.text("#character-count")
+
+
+async def test_pasted_html_keeps_its_formatting(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    pasted = (
+        '<html><body><!--StartFragment--><h1 style="color:red" onclick="alert(1)">Title</h1><p class="x">Some <b>bold</b>'
+        ' text.</p><script>alert(2)</script><img src="https://elsewhere.example/a.png"><!--EndFragment--></body></html>'
+    )
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.click(TEXT)
+        await tab.paste("Title\nSome bold text.", pasted)
+        await wait_until(lambda: fake.requests, 60, "a request")
+        sent = fake.requests[-1].body
+        assert sent["format"] == "html"
+        assert "<h1>Title</h1>" in sent["text"]
+        assert "<b>bold</b>" in sent["text"]
+        for unwanted in ("script", "onclick", "style", "class", "<!--"):
+            assert unwanted not in sent["text"]
+        await tab.sees("iframe")
+        assert await tab.attribute("iframe", "sandbox") == ""
+        await tab.click("#preview")
+        await tab.sees(OUTPUT, "<b>bold</b>")
+
+
+async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
+    fake = FakeReplica("en>ar", "ar>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url, "en", "ar")
+        await tab.type(TEXT, "Hello")
+        await tab.sees(OUTPUT, "by fake] Hello")
+        assert (await tab.attribute(OUTPUT, "lang"), await tab.attribute(OUTPUT, "dir")) == ("ar", "rtl")
+        assert (await tab.attribute(TEXT, "lang"), await tab.attribute(TEXT, "dir")) == ("en", "ltr")
+        await tab.click("#swap")
+        await tab.sees(OUTPUT, "[ar>en by fake]")
+        assert (await tab.attribute(TEXT, "lang"), await tab.attribute(TEXT, "dir")) == ("ar", "rtl")
+        assert (await tab.attribute(OUTPUT, "lang"), await tab.attribute(OUTPUT, "dir")) == ("en", "ltr")
+
+
+async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        other = await tab.beside()
+        await begin(other, running.url)
+        await tab.type(TEXT, "One tab")
+        await other.type(TEXT, "Another tab")
+        await tab.sees(OUTPUT, "by fake] One tab")
+        await other.sees(OUTPUT, "by fake] Another tab")
+        await tab.click("#terms-button")
+        await tab.click("#terms-panel button:has-text('Add a term')")
+        await tab.fill("#term-0", "tab")
+        await tab.fill('#terms-panel input[aria-label="Translation of word 1"]', "Reiter")
+        await wait_until(lambda: fake.requests[-1].body.get("terms") == {"tab": "Reiter"}, 60, "a request with the term")
+        await other.sees("#terms-button", "1")
+        await other.check()
+
+
+async def test_copied_link_carries_the_text_in_the_fragment(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "A text, 100 % mine & yours")
+        await tab.sees(OUTPUT, "by fake] A text")
+        await tab.click("#copy-link")
+        await tab.until('navigator.clipboard.readText().then(text => text.includes("#"))')
+        link: str = await tab.run("navigator.clipboard.readText()")
+        other = await tab.beside()
+        await other.open(link)
+        await other.sees(OUTPUT, "by fake] A text, 100 % mine & yours")
+        assert not [url for _, url in other.requests if "mine" in url.partition("#")[0]]
+        await other.check()
+
+
+async def test_copied_curl_command_and_translation_are_right(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "It's here")
+        await tab.sees(OUTPUT, "by fake] It's here")
+        await tab.click("#copy")
+        await tab.until('navigator.clipboard.readText().then(text => text == "[en>de by fake] It\'s here")')
+        await tab.click("#copy-curl")
+        await tab.until('navigator.clipboard.readText().then(text => text.startsWith("curl"))')
+        command: str = await tab.run("navigator.clipboard.readText()")
+        process = await asyncio.create_subprocess_shell(f"{command} -s", stdout=asyncio.subprocess.PIPE)
+        answer, _ = await process.communicate()
+        assert b"[en>de by fake] It's here" in answer
+
+
+async def test_history_is_kept_only_where_wanted(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    stored = "JSON.stringify(localStorage)"
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Confidential")
+        await tab.sees(OUTPUT, "by fake] Confidential")
+        assert "Confidential" not in await tab.run(stored)
+        await tab.click("#history-button")
+        await tab.click("#keep-history")
+        await tab.type(TEXT, " no more")
+        await tab.sees("#history-entries", "by fake] Confidential no more")
+        await tab.click("#clear-history")
+        await tab.gone("#history-entries")
+        assert "Confidential" not in await tab.run(stored)
