@@ -84,7 +84,7 @@ test-page: test-setup  ## Open the pages / and /status in a real browser: fake r
 	@$(PYTEST) -n 0 -m pages tests/pages
 
 # An environment of its own: Playwright brings 50 MB. None of it needs root or a package of the system.
-test-setup: browser  ## Install what test-page, screenshots and bench-page need into .cache: browser, Playwright, axe-core, fonts.
+test-setup: browser  ## Install what test-page, screenshots and bench-page need into .cache: browser, Playwright, axe-core.
 	@$(BIN)/python -m tests.pages.install
 
 test-all: test test-clients test-page  ## Run everything that needs no Docker.

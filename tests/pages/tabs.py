@@ -16,7 +16,7 @@ from tests.support.browser_install import CHROMIUM, LIBRARIES
 from tests.support.waiting import wait_until
 
 # Milliseconds; generous, because a machine with other work is slow and pauses.
-WAIT_MS: Final = 15_000
+WAIT_MS: Final = 60_000
 _FLAGS: Final = (
     "--no-sandbox",  # it opens our own pages alone, and CI's user may be root
     "--disable-gpu",
@@ -47,14 +47,20 @@ class Tab:
         self.complaints: list[str] = []
         page.set_default_timeout(WAIT_MS)
         page.on("request", self._note_request)
-        page.on("response", lambda answer: self.statuses.append((urlsplit(answer.url).path, answer.status)))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("response", self._note_answer)
+        page.on("pageerror", self._note_error)
         page.on("console", self._note_console)
 
     def _note_request(self, request: Any) -> None:
         self.requests.append((request.method, request.url))
         if request.method == "POST" and request.post_data:
             self.bodies.append(json.loads(request.post_data))
+
+    def _note_answer(self, answer: Any) -> None:
+        self.statuses.append((urlsplit(str(answer.url)).path, answer.status))
+
+    def _note_error(self, error: Any) -> None:
+        self.complaints.append(str(error))
 
     def _note_console(self, message: Any) -> None:
         if message.type in {"warning", "error", "assert"} and not message.text.startswith(_FAILED_LOAD):
@@ -130,6 +136,14 @@ class Tab:
     async def offline(self, is_offline: bool) -> None:
         """Cut the network of this tab and those beside it, or mend it."""
         await self.page.context.set_offline(is_offline)
+
+    async def answer(self, address: str, status: int | None) -> None:
+        """Answer requests for a pattern of addresses with this status, or cut their connections (None)."""
+
+        async def fulfill(route: Any) -> None:
+            await (route.abort() if status is None else route.fulfill(status=status, body=""))
+
+        await self.page.route(address, fulfill)
 
     async def beside(self) -> Tab:
         """Return a second tab of the same browser, with the same storage."""

@@ -39,7 +39,7 @@ export function createActions({ store, client, local, showLanguage }) {
     },
     showReplica(url) {
       store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
-      setTimeout(() => document.getElementById(`replica ${url}`)?.focus());
+      setTimeout(() => document.getElementById(`replica-${url}`)?.focus());
     },
     showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
     showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),

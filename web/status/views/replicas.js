@@ -32,12 +32,12 @@ export function Replicas(properties) {
 function Row(properties) {
   const { state, actions, text, format, replica } = properties;
   const isOpen = state.openReplicas.has(replica.url);
-  const details = `details ${replica.url}`;
+  const details = `details-${replica.url}`; // no spaces: aria-controls is a list
   return html`<${Fragment}>
     <tr class=${`row ${replica.level} ${isOpen ? "open" : ""}`}>
       <th scope="row">
         <button
-          id=${`replica ${replica.url}`}
+          id=${`replica-${replica.url}`}
           class="opener"
           type="button"
           aria-expanded=${String(isOpen)}

@@ -1,0 +1,152 @@
+"""The page /status in a real browser, against a real proxy of fake replicas."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.conftest import RedisServer
+from tests.pages.tabs import Tab
+from tests.proxy.integration.keyed_proxies import TOKEN, guarded, new_key
+from tests.proxy.proxies import proxy
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
+
+REPLICAS: Final = "table.replicas"
+EVENTS: Final = "ol.events"
+
+
+def row(fake: FakeReplica) -> str:
+    """Return the selector of a replica's row."""
+    return f'tr.row:has-text("{fake.url.removeprefix("http://")}")'
+
+
+async def give_token(tab: Tab, token: str) -> None:
+    """Type a token into the dialog and use it."""
+    await tab.sees("#token-dialog")
+    await tab.fill("#token", token)
+    await tab.click("#use-token")
+
+
+async def test_dead_replica_is_shown_with_its_words_and_its_return(tab: Tab) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
+    async with replicas(one, two), proxy([one, two]) as running:
+        await running.sees(one, "ready")
+        await running.sees(two, "ready")
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#connection.live")
+        await tab.sees(row(one), "ready")
+        await two.stop()
+        await tab.sees(row(two), "down")
+        assert "refused" in (await tab.text(row(two))).lower()
+        await tab.sees("#fleet-status", "Degraded")
+        await tab.sees(".issues", f"{two.url} is down")
+        await tab.sees(".issues", "No replica is ready for en-fr")
+        await tab.sees(EVENTS, f"{two.url} went down")
+        await tab.sees(EVENTS, "No replica is ready for en-fr")
+        await tab.click(f'.issues li:has-text("{two.url} is down") .runbook')
+        await tab.sees("#runbook-dialog article")
+        await tab.press("Escape")
+        await tab.gone("#runbook-dialog")
+        await two.start()
+        await tab.sees(row(two), "ready")
+        await tab.sees(EVENTS, f"{two.url} came back")
+        await tab.sees(EVENTS, "en-fr can be served again")
+        await tab.gone(".issues >> text=is down")
+
+
+async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
+    fake = FakeReplica("en>de", name="one")
+    async with replicas(fake), proxy([fake]) as running:
+        for number in range(5):
+            await running.translate(f"Hello {number}")
+        await running.translate("Hello", target="xx")
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#chart-requests", "answered")
+        await tab.sees("#chart-requests canvas")
+        await tab.sees("#chart-reasons", "unknown-pair")
+        await tab.sees("#chart-latency", "p95")
+        await tab.click(".opener")
+        await tab.sees(".details", "model-one")
+
+
+async def test_redis_and_the_prober_are_shown(tab: Tab, own_redis: RedisServer) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], own_redis.url) as running:
+        await tab.open(f"{running.url}/status")
+        await tab.sees("main", "Redis: answers")
+        await tab.sees("main", "probes")
+        own_redis.server.stop()
+        await tab.sees("main", "Redis: away")
+        await tab.sees(".issues", "Redis is away")
+        await tab.sees(EVENTS, "Redis is away")
+        own_redis.start()
+        await tab.sees(EVENTS, "Redis answers again")
+
+
+async def test_status_needs_the_operators_token(tab: Tab, redis: RedisServer) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, redis.url) as running:
+        key_of_a_translator, _ = await new_key(running)
+        await tab.open(f"{running.url}/status")
+        await give_token(tab, "wrong")
+        await tab.sees("#token-dialog", "refused")
+        await give_token(tab, key_of_a_translator)
+        await tab.sees("#token-dialog", "refused")
+        await give_token(tab, TOKEN)
+        await tab.sees(row(fake), "ready")
+        assert TOKEN not in await tab.run("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+        assert not [url for _, url in tab.requests if TOKEN in url or key_of_a_translator in url]
+        await tab.reload()
+        await tab.sees("#token-dialog")
+
+
+async def test_operator_drains_and_resumes_after_confirming(tab: Tab, redis: RedisServer) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
+        await tab.open(f"{running.url}/status")
+        await tab.click(f"{row(one)} .opener")
+        await tab.click(".details .drain")
+        await give_token(tab, TOKEN)
+        await tab.sees("#change-dialog", "Drain this replica?")
+        await tab.click("#cancel-change")
+        await tab.gone("#change-dialog")
+        assert not [url for method, url in tab.requests if method == "POST"]
+        await tab.click(".details .drain")
+        await tab.click("#confirm-change")
+        await tab.sees(row(one), "drained")
+        await tab.sees(EVENTS, f"An operator drained {one.url}")
+        await tab.click(".details .resume")
+        await tab.click("#confirm-change")
+        await tab.sees(row(one), "ready")
+        await tab.click(".details .remove")
+        await tab.click("#confirm-change")
+        await tab.gone(row(one))
+        await tab.sees(row(two), "ready")
+
+
+async def test_lost_connection_is_said_and_passes(tab: Tab) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake]) as running:
+        for path in ("stream", "data"):
+            await tab.answer(f"**/status/{path}", None)
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#connection.lost")
+        await tab.page.unroute_all()
+        await tab.sees("#connection.live")
+        await tab.sees(row(fake), "ready")
+
+
+async def test_page_polls_where_the_stream_is_held_back(tab: Tab) -> None:
+    """As behind a server that collects answers: the request has no answer, and the page asks in another way."""
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake]) as running:
+        await tab.answer("**/status/stream", 503)
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#connection.polling")
+        await fake.stop()
+        await tab.sees(row(fake), "down")
+        await wait_until(lambda: sum(url.endswith("/status/data") for _, url in tab.requests) > 1, 60, "polls")
