@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute
 
-from proxy.api import fleet, keys
-from proxy.app import create_app
+from proxy.app import OPERATOR_ROUTES, create_app
 from proxy.settings import ProxySettings
 
 NGINX = Path("deploy/edge/nginx.conf").read_text()
 START = Path("deploy/edge/start.sh")
 # Operators' paths, and those that name the servers.
 WITHHELD = {"/health", "/startupz"} | {
-    route.path for routes in (fleet.routes, keys.routes) for route in routes.routes if isinstance(route, APIRoute)
+    route.path for routes in OPERATOR_ROUTES for route in routes.routes if isinstance(route, APIRoute)
 }
 
 
