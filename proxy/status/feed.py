@@ -39,6 +39,7 @@ class StatusFeed:
         self._render_seconds = 0.0
         self._content: bytes = b""
         self._message = b""
+        self._closed = False
         self.viewers = 0
         self._urgent = asyncio.Event()
         self._published = asyncio.Condition()
@@ -83,11 +84,17 @@ class StatusFeed:
                 self._task.cancel()
                 self._task = None
 
-    async def after(self, version: int) -> tuple[int, bytes]:
-        """Wait for a message after this one; 0: return the latest."""
+    async def after(self, version: int) -> tuple[int, bytes] | None:
+        """Wait for a message after this one, 0: return the latest; None: the feed is closed."""
         async with self._published:
-            await self._published.wait_for(lambda: self.version > version)
-        return self.version, self._message
+            await self._published.wait_for(lambda: self.version > version or self._closed)
+        return None if self._closed else (self.version, self._message)
+
+    async def close(self) -> None:
+        """End all streams, because the proxy stops."""
+        self._closed = True
+        async with self._published:
+            self._published.notify_all()
 
     async def _run(self, render: Callable[[], bytes]) -> None:
         while True:

@@ -58,7 +58,7 @@ class StatusMonitor:
         self._is_draining = is_draining
         self._clock = clock
         self._started_at = clock()
-        self._written_version = 0
+        self._shown_version = self._written_version = 0
         self._read_at = 0.0
         self.last_slot = slot_at(clock()) - 1
         self.others: list[ProxySummary] = []
@@ -66,15 +66,17 @@ class StatusMonitor:
     async def tick(self) -> None:
         """Note what changed, share it, and read what others shared."""
         now = self._clock()
+        if self._is_draining():
+            await self._feed.close()
         self._detector.observe_breakers(open_breakers(self._local_stats))
         self._detector.observe_leader(is_leader=self._registry.is_leader)
         if self._registry.swept.is_set():
             self._detector.observe_redis(self._registry.redis_error)
         is_closed = self._ring.close_slot(now)
-        has_events = self._detector.version != self._written_version
-        if has_events:
+        if self._detector.version != self._shown_version:
+            self._shown_version = self._detector.version
             self._feed.wake()
-        if is_closed or has_events:
+        if is_closed or self._detector.version != self._written_version:
             await self._write()
         if now >= self._read_at:
             await self._read()
@@ -82,12 +84,16 @@ class StatusMonitor:
             self._read_at = (slot_at(now - READ_DELAY_SECONDS) + 1) * SLOT_SECONDS + READ_DELAY_SECONDS
 
     async def _write(self) -> None:
+        if self._registry.redis_is_away:
+            return
         version = self._detector.version
         with self._noting_errors():
             await self._store.write(self.summary())
             self._written_version = version
 
     async def _read(self) -> None:
+        if self._registry.redis_is_away:
+            return
         with self._noting_errors():
             self.others = [each for each in await self._store.read() if each.name != self._name]
 

@@ -167,11 +167,10 @@ class EventSeries(Response):
                 log.info("reader stalled", extra={"seconds": self._stall_seconds})
 
     async def _send_all(self, send: Send) -> None:
-        is_started = False
+        first = await anext(self._events, b"")
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await self._send(send, first)
         async for event in self._events:
-            if not is_started:
-                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                is_started = True
             await self._send(send, event)
         await self._send(send, b"", more=False)
 

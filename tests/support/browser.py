@@ -116,7 +116,8 @@ async def browser() -> AsyncGenerator[Browser]:
             "about:blank",
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES)},
+            # Without a language, as in a container, its own is no language tag, and libraries fail that read it.
+            env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES), "LANG": "en_US.UTF-8"},
         )
         try:
             port = await _devtools_port(process)

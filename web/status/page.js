@@ -53,6 +53,7 @@ function openRunbook() {
 
 await showLanguage(pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]));
 window.addEventListener("hashchange", openRunbook);
+window.addEventListener("popstate", openRunbook);
 window.addEventListener("online", () => store.state.connection === "lost" && client.start());
 setInterval(() => store.update({}), TICK_MS);
 openRunbook();

@@ -46,8 +46,8 @@ async def _events(parts: ProxyContext) -> AsyncGenerator[bytes]:
     feed, version = parts.status.feed, 0
     until = time.monotonic() + MAX_STREAM_SECONDS
     async with feed.viewing(lambda: _render(parts)):
-        while time.monotonic() < until and not parts.process.draining.is_set():
-            version, message = await feed.after(version)
+        while time.monotonic() < until and (latest := await feed.after(version)) is not None:
+            version, message = latest
             yield sse.encode(STATUS, message)
 
 

@@ -119,6 +119,8 @@ async def test_draining_proxy_ends_its_streams() -> None:
             return len([each async for each in messages])
 
         assert await within_awake(rest(), 30) <= 3
+        assert (await data(running))["status"] == "degraded"
+        assert (await running.client.get("/status/stream")).text == ""
 
 
 async def test_viewer_who_leaves_is_forgotten() -> None:

@@ -112,8 +112,17 @@ async def test_nothing_is_rendered_without_viewers(feed: StatusFeed, source: Sou
         await asyncio.sleep(0)
     assert source.renders == renders
     async with feed.viewing(source):
-        assert (await feed.after(0))[0] == feed.version
+        assert await feed.after(0) == (feed.version, b"now {}")
         assert source.renders > renders, "not what the last viewer saw"
+
+
+async def test_closed_feed_ends_streams(feed: StatusFeed, source: Source) -> None:
+    async with feed.viewing(source):
+        waiting = asyncio.create_task(feed.after(1))
+        await asyncio.sleep(0)
+        await feed.close()
+        assert await waiting is None
+        assert await feed.after(0) is None
 
 
 async def test_viewers_are_bounded(feed: StatusFeed, source: Source) -> None:

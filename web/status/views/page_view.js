@@ -41,12 +41,14 @@ export function PageView(properties) {
     <footer><p>${text("footer", { version: state.config.version })}</p></footer>
     <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${properties.actions.closeToken} />
     <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${properties.actions.cancel} />
-    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${closeRunbook} />
+    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${() => closeRunbook(properties.actions)} />
   <//>`;
 }
 
-function closeRunbook() {
-  location.hash = "";
+// An empty fragment would scroll to the top.
+function closeRunbook(actions) {
+  history.pushState(null, "", location.pathname + location.search);
+  actions.openRunbook(null);
 }
 
 /** The outcome of an operator's change. */

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { FIRST_EVENT_MS, POLL_MS, SILENCE_MS, StatusClient } from "../../web/status/status_client.js";
+
+/** A client with answers by hand, and a clock that passes by hand. */
+class Setting {
+  requests = [];
+  statuses = [];
+  states = [];
+  timers = new Map();
+  token = "";
+  #number = 0;
+
+  constructor(answer) {
+    globalThis.fetch = (url, options) => {
+      this.requests.push({ path: new URL(url).pathname + new URL(url).search, ...options });
+      return answer(new URL(url).pathname, options, this.requests.length);
+    };
+    this.client = new StatusClient({
+      base: "http://proxy/mt/status",
+      token: () => this.token,
+      clock: { setTimeout: (call, wait) => this.#add(call, wait), clearTimeout: (timer) => this.timers.delete(timer) },
+      onStatus: (status) => this.statuses.push(status),
+      onState: (state) => this.states.at(-1) !== state && this.states.push(state),
+    });
+  }
+
+  #add(call, wait) {
+    this.timers.set(++this.#number, { call, wait });
+    return this.#number;
+  }
+
+  /** Lets the timers of this length end. */
+  pass(wait) {
+    for (const [number, timer] of this.timers) {
+      if (timer.wait !== wait) continue;
+      this.timers.delete(number);
+      timer.call();
+    }
+  }
+
+  async until(condition) {
+    for (let turn = 0; turn < 1000 && !condition(); turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(condition());
+  }
+}
+
+function stream(signal, ...events) {
+  const body = new ReadableStream({
+    start(controller) {
+      for (const event of events) controller.enqueue(new TextEncoder().encode(`event: status\ndata: ${JSON.stringify(event)}\n\n`));
+      signal.addEventListener("abort", () => controller.error(new DOMException("aborted", "AbortError")));
+    },
+  });
+  return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+}
+
+const problem = (status, code) => Promise.resolve(Response.json({ code }, { status }));
+
+test("the stream is followed with the token in a header", async () => {
+  const setting = new Setting((_, { signal }) => Promise.resolve(stream(signal, { number: 1 }, { number: 2 })));
+  setting.token = "secret";
+  setting.client.start();
+  await setting.until(() => setting.statuses.length === 2);
+  assert.deepEqual(setting.states, ["live"]);
+  assert.equal(setting.requests[0].path, "/mt/status/stream");
+  assert.equal(setting.requests[0].headers.Authorization, "Bearer secret");
+});
+
+test("a stream that something in between holds back is polled", async () => {
+  const setting = new Setting((path, { signal }) => Promise.resolve(path.endsWith("stream") ? stream(signal) : Response.json({ number: 3 })));
+  setting.client.start();
+  await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === FIRST_EVENT_MS));
+  setting.pass(FIRST_EVENT_MS);
+  await setting.until(() => setting.statuses.length === 1);
+  assert.deepEqual(setting.states, ["polling"]);
+  await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === POLL_MS));
+  setting.pass(POLL_MS);
+  await setting.until(() => setting.statuses.length === 2);
+  assert.equal(setting.requests.at(-1).path, "/mt/status/data");
+});
+
+test("a proxy with too many viewers is polled", async () => {
+  const setting = new Setting((path) => (path.endsWith("stream") ? problem(503, "overloaded") : Promise.resolve(Response.json({ number: 1 }))));
+  setting.client.start();
+  await setting.until(() => setting.statuses.length === 1);
+  assert.deepEqual(setting.states, ["polling"]);
+});
+
+test("a silent stream is opened again", async () => {
+  const setting = new Setting((_, { signal }) => Promise.resolve(stream(signal, { number: 1 })));
+  setting.client.start();
+  await setting.until(() => setting.statuses.length === 1 && [...setting.timers.values()].some(({ wait }) => wait === SILENCE_MS));
+  setting.pass(SILENCE_MS);
+  await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === 500));
+  setting.pass(500);
+  await setting.until(() => setting.statuses.length === 2);
+  assert.deepEqual(setting.states, ["live"]);
+});
+
+test("a refused token stops until there is another", async () => {
+  const setting = new Setting((_, { headers, signal }) => (headers.Authorization ? Promise.resolve(stream(signal, { number: 1 })) : problem(401, "key-required")));
+  setting.client.start();
+  await setting.until(() => setting.states.length === 1);
+  assert.deepEqual([setting.states, setting.timers.size], [["locked"], 0]);
+  setting.token = "secret";
+  setting.client.start();
+  await setting.until(() => setting.statuses.length === 1);
+  assert.deepEqual(setting.states, ["locked", "live"]);
+});
+
+test("a proxy that is away is tried again, and shown as lost", async () => {
+  const setting = new Setting((_, { signal }, number) => (number < 3 ? Promise.reject(new TypeError("refused")) : Promise.resolve(stream(signal, { number }))));
+  setting.client.start();
+  for (const wait of [500, 1000]) {
+    await setting.until(() => [...setting.timers.values()].some((timer) => timer.wait === wait));
+    setting.pass(wait);
+  }
+  await setting.until(() => setting.statuses.length === 1);
+  assert.deepEqual(setting.states, ["lost", "live"]);
+});
+
+test("changes are sent as operators' commands", async () => {
+  const setting = new Setting((path) => (path.endsWith("resume") ? problem(403, "key-refused") : Promise.resolve(Response.json({}))));
+  setting.token = "secret";
+  await setting.client.change("drain", "http://a:1");
+  await setting.client.change("remove", "http://a:1");
+  await assert.rejects(setting.client.change("resume", "http://a:1"), { status: 403, code: "key-refused" });
+  const sent = setting.requests.map(({ path, method, body }) => [method, path, body]);
+  assert.deepEqual(sent, [
+    ["POST", "/mt/fleet/replicas/drain", '{"url":"http://a:1"}'],
+    ["DELETE", "/mt/fleet/replicas?url=http%3A%2F%2Fa%3A1", undefined],
+    ["POST", "/mt/fleet/replicas/resume", '{"url":"http://a:1"}'],
+  ]);
+});
