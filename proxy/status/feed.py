@@ -85,7 +85,10 @@ class StatusFeed:
                 self._task = None
 
     async def after(self, version: int) -> tuple[int, bytes] | None:
-        """Wait for a message after this one, 0: return the latest; None: the feed is closed."""
+        """Wait for a message after this one; 0: return the latest.
+
+        None: the feed is closed.
+        """
         async with self._published:
             await self._published.wait_for(lambda: self.version > version or self._closed)
         return None if self._closed else (self.version, self._message)
