@@ -50,7 +50,14 @@ test("uneven typing stays within the budget", () => {
 
 test("somebody who stops after each key is bounded too", () => {
   const { sent } = requestsOf(Array(60).fill(1000));
-  assert.ok(sent.length <= 33, String(sent.length));
+  assert.ok(sent.length <= 45, String(sent.length));
+});
+
+test("one sentence after another is sent at each pause", () => {
+  const gaps = Array.from({ length: 10 }, () => [...Array(24).fill(200), 800]).flat();
+  const { sent } = requestsOf(gaps);
+  const ends = Array.from({ length: 10 }, (_, index) => index * 5600 + 4800);
+  for (const end of ends) assert.ok(sent.some((at) => at > end && at <= end + 260), `${end}: ${sent}`);
 });
 
 test("long typing without a pause sends every two seconds", () => {

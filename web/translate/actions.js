@@ -18,7 +18,7 @@ const COPIED_MS = 2000;
  * @param {{translateUrl: string}} parts.client
  * @param {Storage | null} parts.local
  * @param {Storage | null} parts.session
- * @param {(language: string) => Promise<void>} parts.showLanguage loads the interface's texts
+ * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
  */
 export function createActions({ store, translator, client, local, session, showLanguage }) {
   let copiedTimer;
@@ -60,7 +60,7 @@ export function createActions({ store, translator, client, local, session, showL
     clearText() {
       store.update({ text: "", copied: "" });
       translator.sendSoon();
-      document.getElementById("source-text")?.focus();
+      focusOn("source-text");
     },
     chooseSource(source) {
       const { state } = store;
@@ -94,7 +94,15 @@ export function createActions({ store, translator, client, local, session, showL
       const text = state.translation?.result ? state.translation.text : state.text;
       change({ source, target, text, translation: null, isTargetChosen: true });
     },
-    tryAgain: () => translator.tryAgain(),
+    /** One of the languages that the text may have. */
+    chooseCandidate(source) {
+      this.chooseSource(source);
+      focusOn("source-language");
+    },
+    tryAgain() {
+      translator.tryAgain();
+      focusOn("translation");
+    },
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel: (panel) => store.update({ panel: store.state.panel === panel ? null : panel }),
 
@@ -113,6 +121,7 @@ export function createActions({ store, translator, client, local, session, showL
     removeTerm(index) {
       changeTerms(store.state.terms.filter((_, at) => at !== index));
       translator.sendSoon();
+      focusOn("add-term");
     },
 
     keepHistory(keepsHistory) {
@@ -128,11 +137,12 @@ export function createActions({ store, translator, client, local, session, showL
     },
     openEntry({ text, source, target, format }) {
       change({ text, source, target, format, panel: null, isTargetChosen: true });
-      document.getElementById("source-text")?.focus();
+      focusOn("source-text");
     },
     clearHistory() {
       store.update({ history: [] });
       writeStored(local, STORED.history, null);
+      focusOn("keep-history");
     },
 
     askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
@@ -145,8 +155,7 @@ export function createActions({ store, translator, client, local, session, showL
     closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
 
     async chooseInterfaceLanguage(language) {
-      await showLanguage(language);
-      change({ chosenInterfaceLanguage: language });
+      if (await showLanguage(language)) change({ chosenInterfaceLanguage: language });
     },
   };
 }
@@ -156,6 +165,11 @@ function otherTarget(languages, source, before) {
   const targets = targetOptions(languages, source, "en");
   const ready = targets.find((each) => each.ready);
   return (targets.find((each) => each.lang === before) ?? ready ?? targets[0])?.lang ?? "";
+}
+
+// The control that had the focus is going away.
+function focusOn(id) {
+  document.getElementById(id)?.focus();
 }
 
 function copyBySelection(text) {

@@ -21,7 +21,8 @@ const LANGUAGES_MS = 30_000;
 const local = openStorage("localStorage");
 const session = openStorage("sessionStorage");
 const root = document.getElementById("page");
-let text = textFinder({});
+/** @type {ReturnType<typeof textFinder> | null} null until the texts are loaded: the page shows none of its own before. */
+let text = null;
 
 const store = createStore(initialState({ config: readConfig(), local, session }), show);
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
@@ -39,14 +40,20 @@ function noteResult(done) {
 }
 
 function show(state) {
+  if (text === null) return;
   render(html`<${PageView} state=${state} actions=${actions} text=${text} />`, root);
 }
 
+/** Returns whether the language could be loaded; otherwise everything stays as it is. */
 async function showLanguage(language) {
-  text = textFinder(await loadStrings(STRINGS, language));
+  const strings = await loadStrings(STRINGS, language).catch(() => null);
+  if (strings === null) return false;
+  if (text === null) root.replaceChildren();
+  text = textFinder(strings);
   document.documentElement.lang = language;
   document.title = text("page.title");
   store.update({ interfaceLanguage: language });
+  return true;
 }
 
 async function refreshLanguages() {
@@ -84,7 +91,8 @@ function watchBrowser() {
 }
 
 store.update({ isOnline: navigator.onLine });
-await showLanguage(pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]));
+const language = pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]);
+(await showLanguage(language)) || (await showLanguage("en"));
 watchBrowser();
 openLink();
 await refreshLanguages();

@@ -1,4 +1,4 @@
-// When the text that is being typed is sent: every two seconds, and at a pause, but never more often than the budget allows.
+// When the text that is being typed is sent: every two seconds, and at a pause, of which there is a budget.
 
 /** Milliseconds between two requests while typing goes on. */
 export const TYPING_INTERVAL_MS = 2000;
@@ -7,16 +7,19 @@ const LEAST_PAUSE_MS = 220;
 const MOST_PAUSE_MS = 600;
 const PAUSE_PER_GAP = 1.1;
 const REMEMBERED_GAPS = 8;
-/** Requests beyond one every two seconds: somebody who stops at each word gets only so many of them. */
-const BURST = 2;
+// Somebody who stops at each word is sent at so many of these pauses at once, and then at one every four seconds.
+const MOST_PAUSES = 3;
+const PAUSE_REFILL_MS = 4000;
+// Timers of browsers may be early by this.
+const TIMER_SLACK_MS = 50;
 
 /** Decides the time of the next request; every time is in milliseconds of one clock. */
 export class RequestPacer {
   #gaps = [];
   #lastKey = -Infinity;
   #typingSince = null;
-  #budget = BURST;
-  #budgetAt = 0;
+  #pauses = MOST_PAUSES;
+  #refilledAt = 0;
 
   /** Takes note of a changed text. */
   noteKey(now) {
@@ -26,10 +29,11 @@ export class RequestPacer {
     this.#typingSince ??= now;
   }
 
-  /** Takes note of a request that was sent; only one for typing uses the budget up. */
+  /** Takes note of a request that was sent; only one at a pause uses the budget up. */
   noteRequest(now, isTyped) {
     this.#refill(now);
-    if (isTyped) this.#budget = Math.max(0, this.#budget - 1);
+    const isAtPause = isTyped && now - (this.#typingSince ?? now) < TYPING_INTERVAL_MS - TIMER_SLACK_MS;
+    if (isAtPause) this.#pauses = Math.max(0, this.#pauses - 1);
     this.#typingSince = null;
   }
 
@@ -37,13 +41,12 @@ export class RequestPacer {
   dueAt(now) {
     this.#refill(now);
     const pause = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, PAUSE_PER_GAP * Math.max(0, ...this.#gaps)));
-    const due = Math.min(this.#lastKey + pause, (this.#typingSince ?? now) + TYPING_INTERVAL_MS);
-    const affordable = this.#budget >= 1 ? now : now + (1 - this.#budget) * TYPING_INTERVAL_MS;
-    return Math.max(due, affordable);
+    const affordable = now + Math.max(0, 1 - this.#pauses) * PAUSE_REFILL_MS;
+    return Math.min(Math.max(this.#lastKey + pause, affordable), (this.#typingSince ?? now) + TYPING_INTERVAL_MS);
   }
 
   #refill(now) {
-    this.#budget = Math.min(BURST, this.#budget + (now - this.#budgetAt) / TYPING_INTERVAL_MS);
-    this.#budgetAt = now;
+    this.#pauses = Math.min(MOST_PAUSES, this.#pauses + (now - this.#refilledAt) / PAUSE_REFILL_MS);
+    this.#refilledAt = now;
   }
 }

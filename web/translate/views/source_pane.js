@@ -22,7 +22,7 @@ export function SourcePane({ state, actions, text }) {
         autocomplete="off"
         aria-describedby="character-count"
         value=${state.text}
-        onInput=${(event) => actions.typeText(event.target.value, event.isComposing)}
+        onInput=${(event) => noteInput(event, actions)}
         onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
         onPaste=${(event) => paste(event, state, actions)}
         onScroll=${scrollTranslation}
@@ -47,7 +47,7 @@ function Detected({ state, actions, text }) {
     return html`<p id="candidates" class="detected">
       ${text("detected.choose")}
       ${candidates.map(
-        ({ lang }) => html`<button class="button outlined small" type="button" onClick=${() => actions.chooseSource(lang)}>${name(lang)}</button>`,
+        ({ lang }) => html`<button class="button outlined small" type="button" onClick=${() => actions.chooseCandidate(lang)}>${name(lang)}</button>`,
       )}
     </p>`;
   }
@@ -81,6 +81,14 @@ function paste(event, state, actions) {
   const area = event.target;
   area.setRangeText(clean, area.selectionStart, area.selectionEnd, "end");
   actions.setText(area.value);
+}
+
+// Pasted, dropped and filled in texts are whole at once.
+const WHOLE_TEXTS = new Set([undefined, "insertFromPaste", "insertFromDrop"]);
+
+function noteInput({ target, inputType, isComposing }, actions) {
+  if (WHOLE_TEXTS.has(inputType)) actions.setText(target.value);
+  else actions.typeText(target.value, isComposing);
 }
 
 // Both panes show about the same part of a long text.

@@ -13,10 +13,10 @@ export function TargetPane({ state, actions, text }) {
   return html`
     <div class="pane target">
       <${Translation} state=${state} text=${text} />
-      <${Warnings} state=${state} text=${text} />
+      <div role="status"><${Warnings} state=${state} text=${text} /></div>
       <${Failure} state=${state} actions=${actions} text=${text} />
       <div class="pane-foot">
-        <p id="status" class="detected" role="status">${statusText(state, text)}</p>
+        <p id="status" class="detected">${statusText(state, text)}</p>
         <${Tools} state=${state} actions=${actions} text=${text} />
       </div>
     </div>
