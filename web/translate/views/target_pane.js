@@ -69,7 +69,9 @@ function Failure({ state, actions, text }) {
   if (!failure) return null;
   const { problem, seconds, retries } = failure;
   const words = problem.code === "unreachable" && !isOnline ? text("problem.offline") : problemText(problem, text);
-  return html`<div id="failure" class="failure" data-code=${problem.code}>
+  // Somebody who begins to type has done nothing wrong.
+  const isMild = problem.code === "language-undetected";
+  return html`<div id="failure" class=${isMild ? "failure mild" : "failure"} data-code=${problem.code}>
     <p role="alert">${words} ${problemDetail(problem) && html`<span class="detail">${problemDetail(problem)}</span>`}</p>
     ${needsKey(problem) &&
     html`<p class="retry"><button id="enter-key" class="button outlined small" type="button" onClick=${actions.askForKey}>${text("key.enter")}</button></p>`}
