@@ -3,7 +3,7 @@
 import { readEvents } from "../common/event_stream.js";
 import { problemOf, unreachable } from "../common/problem.js";
 
-/** The first event comes at once; without one a server in between collects the stream. */
+/** Head and first event come at once; without them a server in between collects the stream. */
 export const FIRST_EVENT_MS = 4000;
 /** The proxy sends an event every 10 s at least. */
 export const SILENCE_MS = 25_000;
@@ -76,7 +76,7 @@ export class StatusClient {
       timer = this.#clock.setTimeout(end, wait);
     };
     try {
-      expectWithin(SILENCE_MS);
+      expectWithin(FIRST_EVENT_MS);
       const response = await this.#send("status/stream", { signal: abort.signal });
       expectWithin(FIRST_EVENT_MS);
       for await (const { event, data } of readEvents(response.body)) {

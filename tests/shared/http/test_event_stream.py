@@ -28,6 +28,7 @@ class Script:
     """What the test app's one handler does, and what became of it."""
 
     work: Work
+    events: Callable[[], AsyncGenerator[bytes]]
     keep_alive = 15.0
     stall = 30.0
     cancelled = 0
@@ -64,7 +65,11 @@ async def served(script: Script) -> AsyncGenerator[Serving]:
             request, work, sink, keep_alive_interval=script.keep_alive, stall_seconds=script.stall
         )
 
+    async def follow(request: Request) -> Response:
+        return event_stream.EventSeries(request, script.events(), stall_seconds=script.stall)
+
     app.add_api_route("/translate", translate, methods=["POST"], response_model=None)
+    app.add_api_route("/follow", follow, methods=["GET"], response_model=None)
     async with serving(app) as one:
         yield one
 
@@ -292,3 +297,58 @@ async def test_slow_reader_learns_of_the_deadline(served: Serving, script: Scrip
         taken = await listener.until(b"\r\n0\r\n\r\n", within=20)
         listener.hang_up()
         assert b'event: error\ndata: {"type":"urn:pairway:deadline-exceeded"' in taken[-1000:]
+
+
+def series(script: Script, *events: bytes, then: Exception | None = None) -> None:
+    """Let the series have these events; counts its end."""
+
+    async def generate() -> AsyncGenerator[bytes]:
+        try:
+            for event in events:
+                yield event
+            if then is not None:
+                raise then
+        finally:
+            script.ended += 1
+
+    script.events = generate
+
+
+async def test_series_sends_its_events(client: httpx.AsyncClient, script: Script) -> None:
+    series(script, b"data: 1\n\n", b"data: 2\n\n")
+    answer = await client.get("/follow")
+    assert (answer.text, answer.headers["x-accel-buffering"]) == ("data: 1\n\ndata: 2\n\n", "no")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert script.ended == 1
+
+
+async def test_series_refused_before_its_first_event_is_a_problem(client: httpx.AsyncClient, script: Script) -> None:
+    series(script, then=OverloadedError("full", retry_after=3))
+    answer = await client.get("/follow")
+    assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "overloaded", "3")
+
+
+async def test_stalled_reader_ends_its_series(served: Serving, script: Script) -> None:
+    script.stall = 0.2
+    series(script, *[b"data: " + b"x" * 1_000_000 + b"\n\n"] * 100)
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port, limit=1024)
+    writer.write(b"GET /follow HTTP/1.1\r\nHost: x\r\n\r\n")
+    await reader.readuntil(b"data: ")
+    await wait_until(lambda: script.ended == 1, 20)
+    writer.close()
+
+
+async def test_reader_who_leaves_ends_its_series(served: Serving, script: Script) -> None:
+    async def generate() -> AsyncGenerator[bytes]:
+        try:
+            yield b"data: 1\n\n"
+            await asyncio.Event().wait()
+        finally:
+            script.ended += 1
+
+    script.events = generate
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(b"GET /follow HTTP/1.1\r\nHost: x\r\n\r\n")
+    await reader.readuntil(b"data: 1")
+    writer.close()
+    await wait_until(lambda: script.ended == 1, 20)
