@@ -236,6 +236,7 @@ async def test_openapi_describes_every_route() -> None:
         docs = await running.client.get("/docs")
     changes = {f"/fleet/{each}" for each in ("replicas", "replicas/drain", "replicas/resume", "expected")}
     watched = {"/health", "/languages", "/livez", "/readyz", "/startupz", "/metrics", "/fleet"}
+    watched |= {"/status/data", "/status/stream"}
     glossary = "/glossaries/{glossary_id}"
     dictionary = f"{glossary}/dictionaries/{{source_lang}}/{{target_lang}}"
     used = {"/translate", "/detect", "/usage", "/glossaries", glossary, dictionary, "/keys", "/keys/{key_id}"}
