@@ -37,8 +37,8 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
-	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale request-path plan
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup screenshots test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
+	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path plan
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -84,8 +84,11 @@ test-page: test-setup  ## Open the pages / and /status in a real browser: fake r
 	@$(PYTEST) -n 0 -m pages tests/pages
 
 # An environment of its own: Playwright brings 50 MB. None of it needs root or a package of the system.
-test-setup: browser  ## Install what test-page, screenshots and bench-page need into .cache: browser, Playwright, axe-core.
+test-setup: browser  ## Install what test-page, screenshots and bench-page need into .cache: browser, Playwright, axe-core, a font.
 	@$(BIN)/python -m tests.pages.install
+
+screenshots: test-setup  ## Take the pictures of the pages again, into docs/images.
+	@$(BIN)/python -m tests.pages.screenshots
 
 test-all: test test-clients test-page  ## Run everything that needs no Docker.
 
@@ -175,6 +178,9 @@ bench-origin-plots: python  ## Draw the results of bench-origin, in a separate e
 bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fail if a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
+
+bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, first words, dead replicas, open pages; fail if a target is missed. (ROUNDS= OUT=.run/page)
+	@$(BIN)/python -m tests.pages.bench --out $(or $(OUT),.run/page) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 request-path: dev  ## Trace the product files that one warm request en-de enters; fail if there are too many.
 	@$(BIN)/python -m benchmarks.request_path

@@ -1,4 +1,4 @@
-"""Installs the driver of the browser, and axe-core, pinned with hashes; ``make test-setup`` runs it."""
+"""Installs the driver of the browser, axe-core, and a font, pinned with hashes; ``make test-setup`` runs it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def playwright_folder() -> Path:
 def axe_file() -> Path:
     """Return axe-core's script."""
     return node_modules(_NPM_FOLDER) / "axe-core/axe.min.js"
+
+
+def font_folder() -> Path:
+    """Return the folder of the font of the pictures."""
+    return node_modules(_NPM_FOLDER) / "@expo-google-fonts/inter"
 
 
 def install() -> None:

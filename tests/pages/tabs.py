@@ -31,7 +31,8 @@ document.addEventListener("securitypolicyviolation", event =>
 """
 # The browser's own note of an answer that is no success; such answers are in `statuses` already.
 _FAILED_LOAD: Final = "Failed to load resource:"
-_AXE_RUN: Final = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(each =>
+# Frames are left out: that of translated HTML runs no scripts, so axe could only wait for it.
+_AXE_RUN: Final = """async () => (await axe.run(document, {resultTypes: ["violations"], iframes: false})).violations.map(each =>
   `${each.id}: ${each.help}: ${each.nodes.map(node => node.html + " " + node.any.map(one => one.message)).join(" | ")}`)"""
 
 
@@ -145,6 +146,17 @@ class Tab:
 
         await self.page.route(address, fulfill)
 
+    async def stream(self, address: str, events: str) -> None:
+        """Answer the first request for a pattern of addresses with these events; the others wait."""
+        waiting: list[Any] = []
+
+        async def fulfill(route: Any) -> None:
+            if not waiting:
+                await route.fulfill(status=200, content_type="text/event-stream", body=events)
+            waiting.append(route)
+
+        await self.page.route(address, fulfill)
+
     async def beside(self) -> Tab:
         """Return a second tab of the same browser, with the same storage."""
         return await new_tab(self.page.context)
@@ -192,15 +204,17 @@ class Chromium:
 
 
 @asynccontextmanager
-async def chromium() -> AsyncGenerator[Chromium]:
-    """Start the browser; it ends with the block."""
+async def chromium(**environment: str) -> AsyncGenerator[Chromium]:
+    """Start the browser with these variables too; it ends with the block."""
     folder = str(playwright_folder())
     if folder not in sys.path:
         sys.path.append(folder)  # at the end: nothing of it comes before what the product runs with
     driver: Any = importlib.import_module("playwright.async_api")
     async with driver.async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=_FLAGS, env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES)}
+            executable_path=CHROMIUM,
+            args=_FLAGS,
+            env={**os.environ, "LD_LIBRARY_PATH": str(LIBRARIES), **environment},
         )
         try:
             yield Chromium(browser)

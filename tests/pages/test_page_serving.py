@@ -10,9 +10,10 @@ from typing import Final
 import httpx
 import pytest
 
-from tests.conftest import NO_AUTHORITIES
+from tests.conftest import NO_AUTHORITIES, RedisServer
 from tests.pages.tabs import Chromium, Tab
 from tests.pages.test_translate_page import OUTPUT, TEXT, begin
+from tests.proxy.integration.keyed_proxies import guarded
 from tests.proxy.proxies import proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.processes import ROOT
@@ -96,10 +97,29 @@ async def test_axe_finds_nothing_on_the_translate_page(browser: Chromium, theme:
         await tab.click("#history-button")
         await tab.click("#keep-history")
         assert await tab.axe() == []
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.sees("#translation-preview")
+        assert await tab.axe() == []
+        await tab.click("#preview")
         await fake.stop()
         await running.sees(fake, "down", 60)
         await tab.type(TEXT, ", wie geht es dir?")
         await tab.sees("#failure")
+        assert await tab.axe() == []
+        await tab.check()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_axe_finds_nothing_on_the_key_dialog(browser: Chromium, redis: RedisServer, theme: str) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), guarded(fake, redis.url) as running, browser.person(color_scheme=theme) as tab:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Hello")
+        await tab.sees("#key-dialog")
+        assert await tab.axe() == []
+        await tab.fill("#key", "wrong")
+        await tab.click("#use-key")
+        await tab.sees("#key-dialog", "The server did not accept this key")
         assert await tab.axe() == []
         await tab.check()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlencode
 
 import pytest
+from typing_extensions import override
 
 from tests.pages.tabs import Tab
 from tests.proxy.proxies import proxy
@@ -30,6 +32,16 @@ PASTE_EVENT: Final = """html => {
   const options = {clipboardData, bubbles: true, cancelable: true};
   document.querySelector("#source-text").dispatchEvent(new ClipboardEvent("paste", options));
 }"""
+
+
+class WarnedReplica(FakeReplica):
+    """Warns of every translation, also with a code that no page knows."""
+
+    @override
+    def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:
+        known = {"code": "output-repeats", "message": "it repeats"}
+        unknown = {"code": "of-a-newer-server", "message": "words of a newer server"}
+        return super()._translation(asked) | {"warnings": [known, unknown]}
 
 
 async def begin(tab: Tab, url: str, source: str = "en", target: str = "de") -> None:
@@ -209,6 +221,77 @@ async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:
         )
         await other.sees("#terms-button", "1")
         await other.check()
+
+
+async def test_terms_can_keep_a_word_and_be_removed(tab: Tab) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.click("#terms-button")
+        await tab.click("#add-term")
+        await tab.fill("#term-0", "Pairway")
+        await tab.click('#terms-panel input[type="checkbox"]')
+        await tab.type(TEXT, "I use Pairway")
+        await wait_until(lambda: tab.bodies and tab.bodies[-1].get("do_not_translate") == ["Pairway"], 60, "the term")
+        await tab.sees(OUTPUT, "Pairway")
+        await tab.reload()
+        await tab.sees("#terms-button", "1")
+        await tab.click("#terms-button")
+        await tab.click('#terms-panel button[title="Remove"]')
+        await tab.gone("#term-0")
+
+
+async def test_warnings_are_in_words(tab: Tab) -> None:
+    fake = WarnedReplica("en>de", "de>en")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Hello")
+        await tab.sees("#warnings", "The translation repeats itself.")
+        await tab.sees("#warnings", "words of a newer server")
+
+
+async def test_chinese_text_is_marked_and_sent_whole(tab: Tab) -> None:
+    fake = FakeReplica("zh>en", "en>zh")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url, "zh", "en")
+        await tab.page.locator(TEXT).focus()
+        await tab.page.keyboard.insert_text("你好,世界。𠮷")
+        await tab.sees(OUTPUT, "[zh>en by fake] 你好,世界。𠮷")
+        assert await tab.attribute(TEXT, "lang") == "zh"
+        assert "7 / " in await tab.text("#character-count"), "code points, as the server counts"
+
+
+async def test_input_method_is_waited_for(tab: Tab) -> None:
+    """By a clock of the test's own: half a word stands there for a minute, and is not sent."""
+    fake = FakeReplica("ja>en", "en>ja")
+    async with replicas(fake), proxy([fake]) as running:
+        await begin(tab, running.url, "ja", "en")
+        await tab.page.locator(TEXT).focus()
+        keys = await tab.page.context.new_cdp_session(tab.page)
+        await tab.page.clock.install()
+        await keys.send("Input.imeSetComposition", {"text": "neko", "selectionStart": 4, "selectionEnd": 4})
+        assert await tab.value(TEXT) == "neko"
+        await tab.page.clock.run_for(60_000)
+        assert tab.bodies == []
+        await keys.send("Input.insertText", {"text": "猫"})
+        await tab.page.clock.run_for(60_000)
+        await tab.sees(OUTPUT, "[ja>en by fake] 猫")
+        assert [body["text"] for body in tab.bodies] == ["猫"]
+
+
+@pytest.mark.parametrize("format", ["text", "html", "markdown"])
+async def test_hostile_link_runs_nothing(tab: Tab, format: str) -> None:  # noqa: A002 - as the API calls it
+    """A link is what a stranger can send; a model repeats what it gets."""
+    fake = FakeReplica("en>de", "de>en")
+    hostile = '<img src=x onerror="window.ran=1"><script>window.ran=1</script><a href="javascript:ran=1">Hello</a>'
+    async with replicas(fake), proxy([fake]) as running:
+        fields = urlencode({"source": "en", "target": "de", "format": format, "text": hostile})
+        await tab.open(f"{running.url}/#{fields}")
+        await tab.until('document.querySelector("#copy:not([disabled])") != null')
+        assert await tab.run("window.ran") is None
+        assert (
+            await tab.run("document.querySelectorAll('#page img, #page script, #page a[href^=javascript]').length") == 0
+        )
 
 
 async def test_copied_link_carries_the_text_in_the_fragment(tab: Tab) -> None:

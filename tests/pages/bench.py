@@ -1,0 +1,321 @@
+"""Measures the pages in headless Chromium, with the demo model and usual settings.
+
+    make bench-page                                   # about a minute and a half
+    python -m tests.pages.bench --rounds 5 --out .run/page
+
+Real processes: Redis, an API server with the model en-de, two proxies, and two replicas that cost nothing, one of which is killed.
+Exit status 1 when a target is missed. The report is OUT/report.md, the figures OUT/results.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import httpx
+
+from benchmarks.harness.processes import (
+    ROOT,
+    Server,
+    free_port,
+    proxy_server,
+    python_server,
+    ready_replicas,
+    redis_server,
+    running,
+    usage_of,
+)
+from benchmarks.harness.program import options_parser, run_guarded
+from benchmarks.harness.replicas import SimulatedFleet
+from benchmarks.harness.report import Checks, RunFolder, table
+from tests.pages.tabs import Chromium, chromium
+from tests.support.waiting import wait_until
+
+READY_SECONDS: Final = 400.0
+KEYS_A_SECOND: Final = 5
+VIEWERS: Final = 50
+REPLICAS: Final = 2
+# Of viewers, and of none before; requests go on all the time, so that there is news.
+VIEWING_SECONDS: Final = 10.0
+REQUESTS_A_SECOND: Final = 10
+# Sixty characters each, and no two alike: a proxy keeps translations.
+SENTENCES: Final = (
+    "The old house stands beside the river near the green forest.",
+    "My brother reads a long book in the garden every sunny week.",
+    "The children play in the park after school with their puppy.",
+    "We drink coffee in the kitchen and talk about the next year.",
+    "The train to the city leaves at seven from the main station.",
+)
+MAX_BYTES: Final = 150_000
+MAX_REQUESTS: Final = 8
+MAX_ADDED_MS: Final = 300.0
+MAX_DEAD_SECONDS: Final = 3.0
+MAX_CPU_PERCENT: Final = 2.0
+PERCENT: Final = 100
+SECOND_MS: Final = 1000.0
+# Notes when keys were pressed, requests sent, and the translation changed, in milliseconds of the page's clock.
+NOTE_TYPING: Final = """sentence => {
+  window.noted = {key: 0, sent: [], whole: Infinity, shown: []};
+  const send = window.fetch;
+  window.fetch = (address, options) => {
+    if (options?.method === "POST") {
+      noted.sent.push(performance.now());
+      if (JSON.parse(options.body).text === sentence) noted.whole = noted.sent.at(-1);
+    }
+    return send(address, options);
+  };
+  addEventListener("input", () => { noted.key = performance.now(); }, true);
+  const isOutput = ({target}) => (target.parentElement ?? target).closest("#translation") !== null;
+  new MutationObserver(records => { if (records.some(isOutput)) noted.shown.push(performance.now()); })
+    .observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+# Notes the Unix time at which the page first says that something is down.
+NOTE_DEATH: Final = """() => {
+  window.deadAt = 0;
+  const look = () => {
+    if (!window.deadAt && document.querySelector("table.replicas tr.bad")) window.deadAt = Date.now() / 1000;
+  };
+  window.watch = new MutationObserver(look);
+  window.watch.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
+}"""
+
+
+@dataclass
+class Figures:
+    """What was measured; milliseconds, seconds and bytes as the names say."""
+
+    page_bytes: int = 0
+    status_bytes: int = 0
+    requests: list[int] = field(default_factory=list[int])
+    first_words_ms: list[float] = field(default_factory=list[float])
+    engine_ms: list[float] = field(default_factory=list[float])
+    dead_seconds: list[float] = field(default_factory=list[float])
+    alone_percent: float = 0.0
+    viewed_percent: float = 0.0
+
+    def judge(self, checks: Checks) -> None:
+        """Add the targets."""
+        added = median(self.first_words_ms) - median(self.engine_ms)
+        checks.at_most("transferred for `/`, headers included", self.page_bytes, MAX_BYTES, " bytes", timing=False)
+        checks.at_most("requests for a sentence of 60 characters, most", max(self.requests), MAX_REQUESTS)
+        checks.at_most("last key to first words, beyond the engine's own, median", added, MAX_ADDED_MS, " ms")
+        checks.at_most("dead replica on `/status`, median", median(self.dead_seconds), MAX_DEAD_SECONDS, " s")
+        viewers = self.viewed_percent - self.alone_percent
+        checks.at_most(f"CPU of {VIEWERS} open `/status`", viewers, MAX_CPU_PERCENT, " % of a core")
+
+    def lines(self) -> list[str]:
+        """Return the table."""
+
+        def shown(values: list[float], style: str) -> str:
+            return f"{', '.join(format(each, style) for each in sorted(values))}; median {median(values):{style}}"
+
+        rows = [
+            ("transferred, headers included", f"`/` {self.page_bytes:,} bytes; `/status` {self.status_bytes:,} bytes"),
+            ("requests for a sentence", ", ".join(map(str, self.requests))),
+            ("last key to first words, ms", shown(self.first_words_ms, ".0f")),
+            ("the engine's own first words, ms", shown(self.engine_ms, ".0f")),
+            ("killed replica to its row, s", shown(self.dead_seconds, ".2f")),
+            (
+                "CPU of the proxy, % of a core",
+                f"{self.alone_percent:.1f} without and {self.viewed_percent:.1f} with viewers",
+            ),
+        ]
+        return table(("figure", "each round"), rows)
+
+
+class Fleet:
+    """The processes: a proxy in front of the model, and one in front of replicas that cost nothing."""
+
+    def __init__(self, out: Path) -> None:
+        redis_port, port = free_port(), free_port()
+        ports = [free_port() for _ in range(REPLICAS + 2)]
+        fleets = [SimulatedFleet(each, 1) for each in ports[:REPLICAS]]
+        self.api_server_url = f"http://127.0.0.1:{port}"
+        self.url, self.status_url = (f"http://127.0.0.1:{each}" for each in ports[REPLICAS:])
+        environment = {
+            "APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"),
+            "APISERVER_MODELS": "en-de",
+            "APISERVER_PORT": str(port),
+        }
+        self.victim, other = (fleet.server(out) for fleet in fleets)
+        urls = [fleet.urls()[0] for fleet in fleets]
+        settings = {"PROXY_REDIS_PREFIX": "other:"}
+        self.status_proxy = proxy_server(out, ports[-1], urls, redis_port, "status-proxy", settings)
+        self.servers: list[Server] = [
+            redis_server(redis_port, out),
+            python_server("apiserver", out, environment, "apiserver"),
+            self.victim,
+            other,
+            proxy_server(out, ports[-2], [self.api_server_url], redis_port, "proxy"),
+            self.status_proxy,
+        ]
+
+    def is_ready(self) -> bool:
+        """Say whether all replicas are ready."""
+        return ready_replicas(self.url, "en-de") == 1 and self.has_both()
+
+    def has_both(self) -> bool:
+        """Say whether both replicas of the second proxy are ready."""
+        return ready_replicas(self.status_url, "en-de") == REPLICAS
+
+
+async def measure(out: Path, options: argparse.Namespace) -> Figures:
+    """Measure everything once, or in rounds."""
+    fleet, figures = Fleet(out), Figures()
+    async with running(fleet.servers, fleet.is_ready, READY_SECONDS), chromium() as browser:
+        figures.page_bytes = await transferred(browser, f"{fleet.url}/")
+        figures.status_bytes = await transferred(browser, f"{fleet.status_url}/status")
+        for number in range(options.rounds):
+            await type_sentence(browser, fleet, SENTENCES[number % len(SENTENCES)], figures)
+        await kill_replicas(browser, fleet, figures, options.rounds)
+        await view_status(fleet, figures)
+    return figures
+
+
+async def transferred(browser: Chromium, url: str) -> int:
+    """Return the bytes on the wire of a page that the browser has not seen yet; streams that go on count as far as they came."""
+    total = 0
+
+    def count(event: dict[str, Any]) -> None:
+        nonlocal total
+        total += int(event["encodedDataLength"])
+
+    async with browser.person() as tab:
+        session = await tab.page.context.new_cdp_session(tab.page)
+        session.on("Network.loadingFinished", count)
+        await session.send("Network.enable")
+        await tab.open(url)
+        await tab.page.wait_for_load_state("load")
+        await tab.until("document.querySelectorAll('#target-language option, table.replicas').length > 0")
+    return total
+
+
+async def type_sentence(browser: Chromium, fleet: Fleet, sentence: str, figures: Figures) -> None:
+    """Type a sentence; note its requests, and the time from its last key to the first words; then ask the engine alone."""
+    async with browser.person() as tab:
+        await tab.open(f"{fleet.url}/")
+        await tab.until("document.querySelectorAll('#target-language option').length > 0")
+        await tab.choose("#source-language", "en")
+        await tab.choose("#target-language", "de")
+        await tab.run(NOTE_TYPING, sentence)
+        await tab.type("#source-text", sentence, pause_ms=SECOND_MS / KEYS_A_SECOND)
+        await tab.until("noted.shown.some(at => at > noted.whole)")
+        noted: dict[str, Any] = await tab.run("noted")
+    first = next(at for at in noted["shown"] if at > noted["whole"])
+    figures.requests.append(len(noted["sent"]))
+    figures.first_words_ms.append(first - noted["key"])
+    figures.engine_ms.append(await first_words(fleet.api_server_url, sentence))
+
+
+async def first_words(url: str, sentence: str) -> float:
+    """Return the milliseconds until the API server has the first words of a sentence, asked alone."""
+    body = {"text": sentence, "source_lang": "en", "target_lang": "de"}
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
+        await client.get(f"{url}/livez")  # opens the connection
+        began = time.perf_counter()
+        async with client.stream(
+            "POST", f"{url}/translate", json=body, headers={"Accept": "text/event-stream"}
+        ) as answer:
+            async for line in answer.aiter_lines():
+                if line.startswith("event: delta"):
+                    return SECOND_MS * (time.perf_counter() - began)
+    raise RuntimeError(f"{url} sent no words")
+
+
+async def kill_replicas(browser: Chromium, fleet: Fleet, figures: Figures, rounds: int) -> None:
+    """Kill a replica while a page is open, and note when the page says so; start it again."""
+    async with browser.person() as tab:
+        await tab.open(f"{fleet.status_url}/status")
+        await tab.sees("table.replicas", "ready")
+        for _ in range(rounds):
+            await tab.run(NOTE_DEATH)
+            killed = time.time()
+            fleet.victim.kill()
+            await tab.until("window.deadAt > 0")
+            dead: float = await tab.run("window.deadAt")
+            figures.dead_seconds.append(dead - killed)
+            await tab.run("window.watch.disconnect()")
+            fleet.victim.start()
+            await wait_until(fleet.has_both, 60, "the replica is back")
+            await tab.until("!document.querySelector('table.replicas tr.bad')")
+
+
+async def view_status(fleet: Fleet, figures: Figures) -> None:
+    """Note the proxy's CPU under a light load, without viewers and with them."""
+    async with requests_going_on(fleet.status_url):
+        figures.alone_percent = await cpu_percent(fleet.status_proxy)
+        async with viewers(fleet.status_url):
+            figures.viewed_percent = await cpu_percent(fleet.status_proxy)
+
+
+async def cpu_percent(server: Server) -> float:
+    """Return what a process takes of a core."""
+    began, before = time.monotonic(), usage_of(server.pid).cpu
+    await asyncio.sleep(VIEWING_SECONDS)
+    return PERCENT * (usage_of(server.pid).cpu - before) / (time.monotonic() - began)
+
+
+@asynccontextmanager
+async def requests_going_on(url: str) -> AsyncGenerator[None]:
+    """Send requests at a steady rate while the block lasts."""
+
+    async def send() -> None:
+        async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
+            for number in range(sys.maxsize):
+                body = {"text": f"Where is station {number}?", "source_lang": "en", "target_lang": "de"}
+                await client.post("/translate", json=body)
+                await asyncio.sleep(1 / REQUESTS_A_SECOND)
+
+    sending = asyncio.create_task(send())
+    try:
+        yield
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+@asynccontextmanager
+async def viewers(url: str) -> AsyncGenerator[None]:
+    """Follow the status many times while the block lasts, each on a connection of its own, as open pages do."""
+    first = [asyncio.Event() for _ in range(VIEWERS)]
+
+    async def view(client: httpx.AsyncClient, seen: asyncio.Event) -> None:
+        async with client.stream("GET", f"{url}/status/stream") as answer:
+            async for _ in answer.aiter_bytes():
+                seen.set()
+
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(trust_env=False, timeout=None, limits=limits) as client:  # noqa: S113 - it goes on
+        viewing = [asyncio.create_task(view(client, seen)) for seen in first]
+        try:
+            await asyncio.wait_for(asyncio.gather(*(seen.wait() for seen in first)), 60)
+            yield
+        finally:
+            for task in viewing:
+                task.cancel()
+            await asyncio.gather(*viewing, return_exceptions=True)
+
+
+def main() -> int:
+    """Measure, write, print."""
+    parser = options_parser("page", "The pages in a browser.")
+    parser.prog = "python -m tests.pages.bench"
+    parser.add_argument("--rounds", type=int, default=3, help="sentences typed, and replicas killed")
+    options = parser.parse_args()
+    folder, checks = RunFolder(options.out), Checks()
+    figures = run_guarded(measure(folder.path, options))
+    figures.judge(checks)
+    note = f"{options.rounds} rounds"
+    return folder.publish("Pages", note, figures.lines(), asdict(figures), checks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
