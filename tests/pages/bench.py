@@ -73,7 +73,7 @@ NOTE_TYPING: Final = """sentence => {
     return send(address, options);
   };
   addEventListener("input", () => { noted.key = performance.now(); }, true);
-  const isOutput = ({target}) => (target.parentElement ?? target).closest("#translation") !== null;
+  const isOutput = ({target}) => (target instanceof Element ? target : target.parentElement)?.closest("#translation");
   new MutationObserver(records => { if (records.some(isOutput)) noted.shown.push(performance.now()); })
     .observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
