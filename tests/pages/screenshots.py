@@ -131,11 +131,11 @@ async def answer_with_traffic(tab: Tab, running: RunningProxy) -> None:
     async with httpx.AsyncClient(trust_env=False) as client:
         text = (await client.get(f"{running.url}/status/data")).text
     status: dict[str, Any] = json.loads(text.replace(socket.gethostname(), "proxy-1"))
-    status["traffic"] |= made_up_traffic(status["traffic"])
+    status["traffic"] |= sample_traffic(status["traffic"])
     await tab.stream("**/status/stream", f"event: status\ndata: {json.dumps(status)}\n\n")
 
 
-def made_up_traffic(real: dict[str, Any]) -> dict[str, Any]:
+def sample_traffic(real: dict[str, Any]) -> dict[str, Any]:
     """Return figures with a peak and a few refusals, of as many slots as the real ones."""
     slots = len(real["p50_s"])
     chance = Random(17)  # noqa: S311 - no secret
