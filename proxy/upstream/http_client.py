@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from proxy.upstream.address import Address
 from proxy.upstream.answer_parser import AnswerParser
-from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError, describe
+from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError, connect_failure
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 
@@ -138,7 +138,7 @@ class UpstreamConnection(asyncio.Protocol):
         except TimeoutError:
             exchange.abandon(ConnectTimeoutError("no connection in time"))
         except Exception as error:  # noqa: BLE001 - whatever failed, nothing was sent
-            exchange.abandon(UnreachableError(f"cannot connect: {describe(error)}"))
+            exchange.abandon(UnreachableError(f"cannot connect: {connect_failure(error)}"))
         else:
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)

@@ -61,7 +61,6 @@ TESTED_ELSEWHERE = {
     "proxy/translation/target_list.py": "tests/proxy/integration/test_target_list.py",
     "proxy/translation/pivot.py": "tests/proxy/integration/test_pivot_translation.py",
     "proxy/translation/service.py": "tests/proxy/integration/test_translation_cache.py",
-    "proxy/upstream/errors.py": "tests/proxy/upstream/test_client.py",
 }
 # Nodes that nest code; an ``elif`` is no level of its own.
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)

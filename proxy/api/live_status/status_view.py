@@ -81,7 +81,7 @@ class ReplicaStatus(BaseModel):
     version: str | None
     replica_id: str | None
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
-    in_flight: int | None = Field(description="Texts in flight there, from all proxies, by its last report.")
+    in_flight: int | None = Field(description="Texts in flight there, by its last report; null: unknown.")
     load: int = Field(description="Texts that this proxy counts as its load when it selects.")
     latency_s: float | None = Field(description="About the seconds of a small request; null before its first.")
     weight: float
@@ -202,7 +202,7 @@ class StatusView:
             version=report and report.version,
             replica_id=report and report.replica_id,
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
-            in_flight=report and report.in_flight,
+            in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.parts.local_stats.load(replica.url, self.parts.fleet.registry.snapshot),
             latency_s=None if line.score is None else round(line.score, MILLISECOND_DIGITS),
             open_breakers=sum(each.breaker not in {None, "closed"} for each in pairs),

@@ -22,7 +22,7 @@ export function Header({ state, actions, text, format, issues }) {
         <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
         <select
           id="interface-language"
-          class="field"
+          class="field plain"
           value=${state.interfaceLanguage}
           onChange=${(event) => actions.chooseInterfaceLanguage(event.target.value)}
         >

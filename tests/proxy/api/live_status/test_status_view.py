@@ -49,6 +49,7 @@ async def test_worst_replicas_and_pairs_come_first() -> None:
         ]
         down, *_, ready = shown["replicas"]
         assert (down["why"], down["runbook"]) == ("refused", "a-replica-is-down")
+        assert down["in_flight"] is None
         assert down["reported_at"] < time.time() - 50
         assert (ready["reported_at"], ready["why"], ready["version"]) == (None, None, "1")
         assert ready["models"] == [
