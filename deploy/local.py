@@ -223,13 +223,17 @@ class Launcher:
             ) from None
 
     def _show_how_to_use(self, pairs: Sequence[str]) -> None:
-        """Print the pairs and a command to paste."""
+        """Print the pairs, a command to paste, and the page's address."""
         self.say("launcher", f"ready: {', '.join(pairs)}")
         pair = next((pair for pair in pairs if pair.startswith("en-")), pairs[0])
         source, target = pair.split("-", 1)
         body = json.dumps({"text": "Where is the station?", "source_lang": source, "target_lang": target})
         with contextlib.suppress(OSError):
             print(f"\n  curl -s {self.plan.proxy_url}/translate -H 'content-type: application/json' -d '{body}'\n")
+            if self.environment.get("PROXY_PAGES") != "off":
+                print(
+                    f"  In a browser: {self.plan.proxy_url}/ to translate, {self.plan.proxy_url}/status for the fleet\n"
+                )
             if self.plan.host != LOOPBACK and self.environment.get("PROXY_KEYS") != "off":
                 print("  Other machines can reach it, so it needs a key (-H 'authorization: Bearer KEY'). Create one:")
                 print('  make keys ARGS="create --name alice"\n')

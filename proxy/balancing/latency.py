@@ -55,6 +55,11 @@ class PeakEwma:
             return None
         return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
 
+    @property
+    def last(self) -> float | None:
+        """The average as of the last sample; None before the first."""
+        return None if self._observed_at is None else self._value
+
     def observe(self, seconds_per_unit: float) -> float:
         """Add one sample; return the average."""
         now = self._clock()

@@ -20,6 +20,8 @@ _LOSSES: Final = {
     ReplicaState.STARTING: FleetEventKind.REPLICA_UNREADY,
     ReplicaState.DRAINING: FleetEventKind.REPLICA_STOPPING,
 }
+# These say nothing of the fleet's state.
+_WITHOUT_REPLICAS: Final = {FleetEventKind.LEADER_CHANGED, FleetEventKind.REDIS_AWAY, FleetEventKind.REDIS_BACK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class EventDetector:
                 (pair for pair, urls in snapshot.ready.items() if urls and pair in before and not before[pair]),
             )
         if not self._started:
-            self._started = all(replica.is_probed for replica in snapshot.replicas.values())
+            # Before the first names are resolved there is no replica.
+            self._started = bool(snapshot.replicas) and all(each.is_probed for each in snapshot.replicas.values())
 
     def observe_breakers(self, breakers: Mapping[str, OpenBreakers]) -> None:
         """Compare open breakers, by URL, with those before."""
@@ -129,7 +132,7 @@ class EventDetector:
             self._add(kind, _named(found))
 
     def _add(self, kind: FleetEventKind, subject: str = "", why: str | None = None) -> None:
-        if self._started or kind is FleetEventKind.LEADER_CHANGED:
+        if self._started or kind in _WITHOUT_REPLICAS:
             self.events.append(FleetEvent.of(kind, self._clock(), subject, why))
             self.version += 1
 

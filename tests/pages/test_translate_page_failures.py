@@ -102,10 +102,14 @@ async def test_missing_replica_is_counted_down_and_tried_again(tab: Tab) -> None
     fake = FakeReplica("en>de", "de>en")
     async with replicas(fake), proxy([fake]) as running:
         await begin(tab, running.url)
+        await tab.fill(TEXT, "Before")
+        await tab.sees("#copy:enabled")
         await fake.stop()
         await running.sees(fake, "down", 60)
-        await tab.type(TEXT, "Hello")
+        await tab.fill(TEXT, "Hello")
         await tab.sees("#failure", "These languages are not available at the moment.")
+        await tab.sees(f"{OUTPUT}.stale", "by fake] Before")
+        await tab.sees("#copy:disabled")
         assert ("/translate", 503) in tab.statuses
         assert await until_fewer_seconds(tab) >= 1
         await fake.start()

@@ -4,7 +4,7 @@ import test from "node:test";
 import { readStored, writeStored } from "../../web/common/storage.js";
 import { readEntries, withEntry } from "../../web/translate/logic/history.js";
 import { linkFragment, readFragment } from "../../web/translate/logic/link.js";
-import { withoutStyles } from "../../web/translate/logic/rich_text.js";
+import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
 import { cleanTerm, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
 
 const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
@@ -59,13 +59,17 @@ test("storage may be missing, broken or full", () => {
   assert.equal(writeStored(broken, "a", null), true);
 });
 
+test("the base goes", () => {
+  assert.equal(withoutRefusedTags(`a<BASE href="http://b/">c<base>d<basefont>`), "acd<basefont>");
+});
+
 test("styles go, texts about styles stay", () => {
   const html = `<p class=a style="color: red">a style="x" b</p><B STYLE=x title="> style='y'">c</B><style>p{}</style><img src=a style='b'>`;
-  const clean = withoutStyles(html);
+  const clean = withoutRefusedTags(html);
   assert.ok(clean.includes('<p class=a>a style="x" b</p>'), clean);
   assert.ok(!/<style|color: red|STYLE=x|style='b'/i.test(clean), clean);
 });
 
 test("hostile HTML is read in time", () => {
-  for (const part of ["<", "<a", "<a '", '<a "', "<style>", " style="]) withoutStyles(part.repeat(20_000));
+  for (const part of ["<", "<a", "<a '", '<a "', "<style>", " style="]) withoutRefusedTags(part.repeat(20_000));
 });

@@ -95,6 +95,7 @@ test("every interface language formats numbers and times", () => {
     assert.ok(format.ago(200).length > 3);
     assert.ok(format.duration(0.25).includes("250"));
     assert.ok(format.rate(12.34).startsWith("12"));
+    assert.notEqual(format.rate(0.05), format.rate(0.1));
     assert.ok(/\d/.test(format.time(1000, 1000)) && /\d/.test(format.time(1000, 1e6)));
   }
 });

@@ -3,7 +3,7 @@ import test from "node:test";
 
 import { createStore } from "../../web/common/store.js";
 import { ProblemError, unreachable } from "../../web/common/problem.js";
-import { Translator } from "../../web/translate/translator.js";
+import { MAX_RETRIES, Translator } from "../../web/translate/translator.js";
 
 /** A clock that moves only when a test says so. */
 class FakeClock {
@@ -129,7 +129,7 @@ test("the same request is not sent twice", async () => {
   assert.equal(requests.length, 1);
 });
 
-test("a busy server is asked again once, after its seconds", async () => {
+test("a busy server is asked again after its seconds, a bounded number of times", async () => {
   const { clock, requests, store, type } = setUp();
   type("One");
   await clock.pass(1000);
@@ -141,11 +141,32 @@ test("a busy server is asked again once, after its seconds", async () => {
   await clock.pass(2000);
   assert.equal(requests.length, 2);
   assert.equal(store.state.failure, null);
+  for (const seconds of [8, 16, 32, 64]) {
+    requests.at(-1).fail(busy());
+    await settle();
+    assert.deepEqual([store.state.failure.seconds, store.state.failure.retries], [seconds, true]);
+    await clock.pass(seconds * 1000);
+  }
+  assert.equal(requests.length, 1 + MAX_RETRIES);
+  requests.at(-1).fail(busy());
+  await settle();
+  assert.deepEqual([store.state.failure.seconds, store.state.failure.retries], [4, false]);
+  await clock.pass(300_000);
+  assert.equal(requests.length, 1 + MAX_RETRIES);
+});
+
+test("typing waits no longer than the server asks, also before a later try", async () => {
+  const { clock, requests, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(busy());
+  await settle();
+  await clock.pass(4000);
   requests[1].fail(busy());
   await settle();
-  assert.equal(store.state.failure.retries, false);
-  await clock.pass(60_000);
-  assert.equal(requests.length, 2);
+  type("One two");
+  await clock.pass(4000);
+  assert.deepEqual(requests.map((each) => each.body.text), ["One", "One", "One two"]);
 });
 
 test("typing waits for a busy server, and asks it with the newest text", async () => {

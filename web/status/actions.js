@@ -29,6 +29,7 @@ export function createActions({ store, client, local, showLanguage }) {
       asksForToken: isRefused,
       isTokenRefused: isRefused,
     });
+    if (action === "remove" && problem === null) focusOn("replicas-title"); // its row goes away
   }
 
   return {
@@ -39,7 +40,7 @@ export function createActions({ store, client, local, showLanguage }) {
     },
     showReplica(url) {
       store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
-      setTimeout(() => document.getElementById(`replica-${url}`)?.focus());
+      focusOn(`replica-${url}`);
     },
     showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
     showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),
@@ -73,4 +74,9 @@ export function createActions({ store, client, local, showLanguage }) {
       writeStored(local, SETTINGS, { ...readStored(local, SETTINGS, {}), interfaceLanguage: language });
     },
   };
+}
+
+// After the rendering, in which a dialog gives the focus back.
+function focusOn(id) {
+  setTimeout(() => document.getElementById(id)?.focus());
 }

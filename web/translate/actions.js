@@ -91,7 +91,7 @@ export function createActions({ store, translator, client, local, session, showL
       const source = servedSource(state.languages, state.target);
       const target = knownSource(state);
       if (!source || !target) return;
-      const text = state.translation?.result ? state.translation.text : state.text;
+      const text = state.translation?.result && !state.failure ? state.translation.text : state.text;
       change({ source, target, text, translation: null, isTargetChosen: true });
     },
     /** One of the languages that the text may have. */

@@ -93,6 +93,7 @@ function watchBrowser() {
 store.update({ isOnline: navigator.onLine });
 const language = pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]);
 (await showLanguage(language)) || (await showLanguage("en"));
+document.getElementById("source-text")?.focus();
 watchBrowser();
 openLink();
 await refreshLanguages();

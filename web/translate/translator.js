@@ -8,6 +8,8 @@ import { RequestPacer } from "./logic/request_pacer.js";
 const SECOND_MS = 1000;
 /** Longer waits are shown as a time of day, and nothing is sent by itself. */
 export const MAX_COUNTDOWN_SECONDS = 300;
+/** Tries by itself after a failure; each waits twice as long as the one before. */
+export const MAX_RETRIES = 5;
 
 export class Translator {
   #store;
@@ -20,7 +22,7 @@ export class Translator {
   #abort = null;
   #lastRequest = "";
   #notBefore = 0;
-  #isRetry = false;
+  #retries = 0;
 
   /**
    * @param {object} parts
@@ -53,7 +55,7 @@ export class Translator {
   tryAgain() {
     this.#notBefore = 0;
     this.#lastRequest = "";
-    this.#isRetry = false;
+    this.#retries = 0;
     this.sendSoon();
   }
 
@@ -87,7 +89,7 @@ export class Translator {
     this.#abort?.abort();
     const abort = new AbortController();
     this.#abort = abort;
-    const isRetry = this.#isRetry;
+    const retries = this.#retries;
     this.#endFailure();
     this.#store.update({ isBusy: true });
     const previous = state.translation ? state.translation.text + state.translation.rest : "";
@@ -101,7 +103,7 @@ export class Translator {
       if (abort.signal.aborted) return;
       this.#finish(result, state);
     } catch (error) {
-      if (!abort.signal.aborted) this.#fail(error, isRetry);
+      if (!abort.signal.aborted) this.#fail(error, retries);
     }
   }
 
@@ -111,7 +113,7 @@ export class Translator {
     this.#onResult({ text, target, format, result });
   }
 
-  #fail(error, wasRetry) {
+  #fail(error, pastRetries) {
     const problem = error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
     this.#lastRequest = "";
     const { translation } = this.#store.state;
@@ -122,15 +124,17 @@ export class Translator {
       this.#store.update({ isBusy: false, failure, asksForKey, isKeyRefused: problem.code === "key-refused" });
       return;
     }
-    const seconds = secondsToRetry(problem);
-    const isCounted = seconds !== null && seconds <= MAX_COUNTDOWN_SECONDS;
-    const retries = isCounted && !wasRetry && this.#store.state.isOnline;
+    const least = secondsToRetry(problem);
+    const isCounted = least !== null && least <= MAX_COUNTDOWN_SECONDS;
+    const retries = isCounted && pastRetries < MAX_RETRIES && this.#store.state.isOnline;
+    const seconds = retries ? Math.min(least * 2 ** pastRetries, MAX_COUNTDOWN_SECONDS) : least;
     this.#store.update({ isBusy: false, failure: { problem, seconds, retries } });
     if (!isCounted) return;
-    this.#notBefore = problem.retryAfter === null ? 0 : this.#clock.now() + seconds * SECOND_MS;
-    this.#count(this.#clock.now() + seconds * SECOND_MS, retries);
+    this.#notBefore = problem.retryAfter === null ? 0 : this.#clock.now() + least * SECOND_MS;
+    this.#count(this.#clock.now() + seconds * SECOND_MS, retries ? pastRetries + 1 : 0);
   }
 
+  // `retries`: how many tries by itself the next one makes; 0: there is none.
   #count(end, retries) {
     this.#countdown = this.#clock.setTimeout(() => {
       const seconds = Math.max(0, Math.round((end - this.#clock.now()) / SECOND_MS));
@@ -138,19 +142,19 @@ export class Translator {
       if (!failure) return;
       this.#store.update({ failure: { ...failure, seconds } });
       if (seconds > 0) this.#count(end, retries);
-      else if (retries) this.#retry();
+      else if (retries) this.#retry(retries);
     }, SECOND_MS);
   }
 
-  #retry() {
-    this.#isRetry = true;
+  #retry(retries) {
+    this.#retries = retries;
     this.#notBefore = 0;
     this.sendSoon();
   }
 
   #endFailure() {
     this.#clock.clearTimeout(this.#countdown);
-    this.#isRetry = false;
+    this.#retries = 0;
     if (this.#store.state.failure) this.#store.update({ failure: null });
   }
 }

@@ -15,6 +15,7 @@ from proxy.api.health_view import HealthStatus, RedisHealth, ServiceHealth, flee
 from proxy.api.live_status.diagnosis import LEVELS, Cause, Level, diagnose_pair, diagnose_replica
 from proxy.api.live_status.traffic_view import EventLine, ProxyLine, Traffic, event_lines, proxy_line, traffic
 from proxy.balancing.outlier_detection import failing_replicas
+from proxy.balancing.replica_stats import ReplicaStats
 from proxy.context import ProxyContext
 from proxy.fleet.replica import Replica, ReplicaState
 from shared.version import VERSION
@@ -83,7 +84,9 @@ class ReplicaStatus(BaseModel):
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
     in_flight: int | None = Field(description="Texts in flight there, by its last report; null: unknown.")
     load: int = Field(description="Texts that this proxy counts as its load when it selects.")
-    latency_s: float | None = Field(description="About the seconds of a small request; null before its first.")
+    latency_s: float | None = Field(
+        description="About the seconds of a small request at its slowest pair, by the last answers; null before its first."
+    )
     weight: float
     open_breakers: int
     models: list[ModelStatus]
@@ -204,12 +207,18 @@ class StatusView:
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.parts.local_stats.load(replica.url, self.parts.fleet.registry.snapshot),
-            latency_s=None if line.score is None else round(line.score, MILLISECOND_DIGITS),
+            latency_s=_latency(stats),
             open_breakers=sum(each.breaker not in {None, "closed"} for each in pairs),
             models=_models(line),
             pairs=pairs[:MAX_PAIRS_OF_REPLICA],
             more_pairs=max(0, len(pairs) - MAX_PAIRS_OF_REPLICA),
         )
+
+
+def _latency(stats: ReplicaStats) -> float | None:
+    """Return the seconds of one unit of work; unlike the score's they stay in silence."""
+    known = [each.latency.last for each in stats.pairs.values()]
+    return max((round(each, MILLISECOND_DIGITS) for each in known if each is not None), default=None)
 
 
 def _models(line: ReplicaLine) -> list[ModelStatus]:

@@ -74,6 +74,15 @@ def test_silence_decays_all_values_alike() -> None:
     assert isclose(slow.value / fast.value, 4)
 
 
+def test_last_value_stays_in_silence() -> None:
+    clock = HandClock()
+    ewma = PeakEwma(clock)
+    assert ewma.last is None
+    ewma.observe(2.0)
+    clock.now += 10 * SILENCE_SECONDS
+    assert ewma.last == 2.0
+
+
 def test_first_sample_after_silence_replaces_the_value() -> None:
     clock = HandClock()
     ewma = PeakEwma(clock)

@@ -39,6 +39,14 @@ def test_state_at_start_is_no_event(detector: EventDetector) -> None:
     assert detector.version == 0
 
 
+def test_replicas_known_at_start_do_not_join(detector: EventDetector) -> None:
+    detector.observe_snapshot(snapshot())
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), replica(B, "en>de")))
+    assert found(detector) == []
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), down(B, "en>de")))
+    assert found(detector) == [("replica-down", B)]
+
+
 def test_replica_down_and_back(detector: EventDetector, clock: HandClock) -> None:
     detector.observe_snapshot(snapshot(replica(A, "en>de"), replica(B, "en>de")))
     clock.now = 2000.0

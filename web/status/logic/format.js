@@ -11,6 +11,7 @@ const UNITS = [
 export function createFormat(language) {
   const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+  const hundredths = new Intl.NumberFormat(language, { maximumFractionDigits: 2 });
   const percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 });
   const seconds = new Intl.NumberFormat(language, { style: "unit", unit: "second", unitDisplay: "narrow", maximumFractionDigits: 1 });
   const milliseconds = new Intl.NumberFormat(language, { style: "unit", unit: "millisecond", unitDisplay: "narrow", maximumFractionDigits: 0 });
@@ -21,7 +22,7 @@ export function createFormat(language) {
 
   return {
     count: (value) => whole.format(value),
-    rate: (value) => (value >= 10 ? whole : tenths).format(value),
+    rate: (value) => (value >= 10 ? whole : value >= 1 ? tenths : hundredths).format(value),
     percent: (share) => percent.format(share),
     duration: (value) => (value >= 1 ? seconds.format(value) : milliseconds.format(value * 1000)),
     /** The time of a Unix time; the date too if it is another day's. */

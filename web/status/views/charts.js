@@ -5,13 +5,15 @@ import { latest, reasonRates, requestRates, slotTimes, sum } from "../logic/traf
 import { Chart } from "./chart.js";
 
 const COLORS = { ok: "--good-line", refused: "--warn-line", failed: "--bad-line", client: "--quiet-line" };
+/** Cancelled by its caller, as while somebody types on the translate page: no fault. */
+const CANCELLED = "client-gone";
 const PALETTE = ["--bad-line", "--warn-line", "--accent-line", "--violet-line", "--quiet-line"];
 
 export function Charts({ state, text, format }) {
   const { traffic } = state.status;
   const times = slotTimes(traffic);
   const requests = requestRates(traffic).map((each) => ({ ...each, label: text(`class.${each.name}`), color: COLORS[each.name] }));
-  const reasons = reasonRates(traffic).map((each, index) => ({ ...each, label: each.name, isCode: true, color: PALETTE[index] }));
+  const reasons = withColors(reasonRates(traffic));
   const latencies = [
     { name: "p50", label: "p50", values: traffic.p50_s, color: "--accent-line" },
     { name: "p95", label: "p95", values: traffic.p95_s, color: "--violet-line" },
@@ -34,4 +36,9 @@ export function Charts({ state, text, format }) {
       />
     </div>
   </section>`;
+}
+
+function withColors(reasons) {
+  const faults = reasons.filter(({ name }) => name !== CANCELLED);
+  return reasons.map((each) => ({ ...each, label: each.name, isCode: true, color: PALETTE[faults.indexOf(each)] ?? COLORS.client }));
 }

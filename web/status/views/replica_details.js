@@ -24,7 +24,7 @@ export function ReplicaDetails({ state, actions, text, format, replica }) {
       <${Fact} name=${text("replica.weight")} value=${format.rate(replica.weight)} />
       <${Fact} name=${text("replica.breakers")} value=${replica.open_breakers ? text("breakers.open", { count: format.count(replica.open_breakers) }) : text("breakers.closed")} />
     </dl>
-    ${replica.models.length > 0 && html`<${Models} text=${text} format=${format} models=${replica.models} />`}
+    ${replica.models.length > 0 && html`<${Models} text=${text} format=${format} replica=${replica} />`}
     ${replica.pairs.length > 0 && html`<${PairList} text=${text} format=${format} pairs=${replica.pairs} more=${replica.more_pairs} />`}
   </div>`;
 }
@@ -37,15 +37,16 @@ function Buttons({ actions, text, replica }) {
   const drain = replica.drained ? "resume" : "drain";
   return html`<span class="buttons">
     ${[drain, "remove"].map(
-      (action) => html`<button key=${action} class=${`button outlined small ${action}`} type="button" onClick=${() => actions.ask(action, replica.url)}>
+      // without keys: the focus stays on the first one when the other action replaces it
+      (action) => html`<button class=${`button outlined small ${action}`} type="button" onClick=${() => actions.ask(action, replica.url)}>
         ${text(`operate.${action}`)}<span class="visually-hidden"> ${replica.url}</span>
       </button>`,
     )}
   </span>`;
 }
 
-function Models({ text, format, models }) {
-  return html`<div class="scrolled" tabindex="0" role="region" aria-label=${text("models")}>
+function Models({ text, format, replica }) {
+  return html`<div class="scrolled" tabindex="0" role="region" aria-label=${`${text("models")}: ${replica.url}`}>
     <table class="inner">
       <thead>
         <tr>
@@ -58,7 +59,7 @@ function Models({ text, format, models }) {
         </tr>
       </thead>
       <tbody>
-        ${models.map(
+        ${replica.models.map(
           (model) => html`<tr key=${model.name}>
             <th scope="row">${model.name}</th>
             <td class="figure">${format.count(model.running)} / ${format.count(model.limit)}</td>

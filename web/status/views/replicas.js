@@ -8,7 +8,7 @@ export function Replicas(properties) {
   const { state, text, format } = properties;
   const { replicas, more_replicas: more } = state.status;
   return html`<section class="card" aria-labelledby="replicas-title">
-    <h2 id="replicas-title">${text("replicas.title")} <span class="number">${format.count(replicas.length + more)}</span></h2>
+    <h2 id="replicas-title" tabindex="-1">${text("replicas.title")} <span class="number">${format.count(replicas.length + more)}</span></h2>
     ${replicas.length === 0
       ? html`<p class="empty">${text("replicas.none")}</p>`
       : html`<table class="rows replicas">

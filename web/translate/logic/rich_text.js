@@ -1,11 +1,12 @@
 // HTML reduced to what is worth a translation, and to what may be shown.
 
-const DROPPED = "script, style, meta, link, title, template, noscript, object, embed, iframe, svg, xml";
+const DROPPED = "script, style, meta, base, link, title, template, noscript, object, embed, iframe, svg, xml";
 const KEPT_ATTRIBUTES = new Set(["href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "translate", "start", "reversed"]);
 
 const LOADING_ATTRIBUTES = ["href", "src"];
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)/gi;
 const STYLE_START = /^<style[\s>/]/i;
+const BASE_START = /^<base[\s>/]/i;
 
 /** Returns the HTML of a clipboard without scripts, styles, comments and classes. */
 export function cleanHtml(html) {
@@ -21,8 +22,8 @@ export function previewHtml(html) {
   return body.innerHTML;
 }
 
-/** Returns HTML without styles. A policy would refuse them one by one, in a document that is only read too. */
-export function withoutStyles(html) {
+/** Returns HTML without styles and its base. A policy would refuse them one by one, in a document that is only read too. */
+export function withoutRefusedTags(html) {
   const parts = [];
   let at = 0;
   for (let open = html.indexOf("<"); open >= 0; open = html.indexOf("<", at)) {
@@ -31,7 +32,7 @@ export function withoutStyles(html) {
     parts.push(html.slice(at, open));
     const tag = html.slice(open, end);
     const isStyle = STYLE_START.test(tag);
-    if (!isStyle) parts.push(tag.replace(STYLE_ATTRIBUTE, ""));
+    if (!isStyle && !BASE_START.test(tag)) parts.push(tag.replace(STYLE_ATTRIBUTE, ""));
     at = isStyle ? closingStyle(html, end) : end;
   }
   return parts.join("") + html.slice(at);
@@ -60,7 +61,7 @@ function closingStyle(html, start) {
 
 function cleaned(html) {
   // An inert document: nothing in it is loaded or run.
-  const parsed = new DOMParser().parseFromString(withoutStyles(html), "text/html");
+  const parsed = new DOMParser().parseFromString(withoutRefusedTags(html), "text/html");
   for (const element of parsed.querySelectorAll(DROPPED)) element.remove();
   const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_ELEMENT);
   const comments = [];

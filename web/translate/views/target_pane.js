@@ -1,6 +1,6 @@
 // The pane for the translation: its text, what is wrong with it, and what to do with it.
 
-import { html } from "../../common/view.js";
+import { Component, html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { previewHtml } from "../logic/rich_text.js";
@@ -26,19 +26,14 @@ export function TargetPane({ state, actions, text }) {
 function Translation({ state, text }) {
   const { translation, target } = state;
   const result = translation?.result;
+  const stale = isStale(state) ? " stale" : "";
   if (translation?.format === "html" && state.showsPreview && result) {
-    return html`<iframe
-      id="translation-preview"
-      title=${text("translation.preview")}
-      sandbox=""
-      lang=${target}
-      srcdoc=${previewDocument(translation.text, target)}
-    ></iframe>`;
+    return html`<${Preview} content=${translation.text} language=${target} title=${text("translation.preview")} stale=${stale} />`;
   }
   const isSource = translation?.format === "html";
   return html`<div
     id="translation"
-    class=${(translation?.format ?? "text") === "text" ? "output" : "output code"}
+    class=${`output${(translation?.format ?? "text") === "text" ? "" : " code"}${stale}`}
     role="region"
     tabindex="0"
     aria-label=${text("translation")}
@@ -49,6 +44,22 @@ function Translation({ state, text }) {
   >${translation
     ? html`${translation.text}<span class="rest" aria-hidden="true">${translation.rest}</span>`
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
+}
+
+// After a failure what is shown is the translation of another text.
+function isStale({ translation, failure }) {
+  return Boolean(translation && failure);
+}
+
+/** Is rendered only for other content, because reading a long one takes a while. */
+class Preview extends Component {
+  shouldComponentUpdate(next) {
+    return Object.keys(next).some((name) => next[name] !== this.props[name]);
+  }
+
+  render({ content, language, title, stale }) {
+    return html`<iframe id="translation-preview" class=${stale.trim()} title=${title} sandbox="" lang=${language} srcdoc=${previewDocument(content, language)}></iframe>`;
+  }
 }
 
 // Its frame has no scripts, and the page's policy loads nothing into it.
@@ -104,7 +115,7 @@ function statusText(state, text) {
 
 function Tools({ state, actions, text }) {
   const { translation, copied } = state;
-  const isDone = Boolean(translation?.result);
+  const isDone = Boolean(translation?.result) && !isStale(state);
   const isHtml = translation?.format === "html";
   return html`<div class="tools" role="group" aria-label=${text("tools")}>
     ${isHtml &&

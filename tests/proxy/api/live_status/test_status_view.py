@@ -11,7 +11,7 @@ import pytest
 from proxy.api.live_status import status_view
 from proxy.api.live_status.status_view import StatusView, stamped
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.proxy.samples import models, replica
+from tests.proxy.samples import models, pair, replica
 
 URLS = [f"http://127.0.0.1:{port}" for port in range(1, 6)]
 
@@ -58,6 +58,15 @@ async def test_worst_replicas_and_pairs_come_first() -> None:
         pairs = [(each["pair"], each["level"], each["ready"], each["expected"]) for each in shown["pairs"]]
         assert pairs == [("en-fr", "bad", 0, 2), ("en-de", "warn", 2, 4)]
         assert (shown["status"], shown["can_operate"]) == ("degraded", False)
+
+
+async def test_latency_stays_while_nothing_is_asked() -> None:
+    async with proxy(URLS, probe_interval=60) as running:
+        adopt(running)
+        running.context.local_stats.pair_replica_stats(URLS[0], pair("en>de")).latency.observe(0.25)
+        running.context.local_stats.pair_replica_stats(URLS[0], pair("en>fr"))
+        shown = {each["url"]: each["latency_s"] for each in show(running, time.time() + 3600)["replicas"]}
+        assert (shown[URLS[0]], shown[URLS[2]]) == (0.25, None)
 
 
 async def test_unchanged_fleet_renders_the_same() -> None:
