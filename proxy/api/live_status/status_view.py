@@ -216,7 +216,7 @@ class StatusView:
 
 
 def _latency(stats: ReplicaStats) -> float | None:
-    """Return the seconds of one unit of work; unlike the score's they stay in silence."""
+    """Return seconds per unit of work, as of the last answers."""
     known = [each.latency.last for each in stats.pairs.values()]
     return max((round(each, MILLISECOND_DIGITS) for each in known if each is not None), default=None)
 
