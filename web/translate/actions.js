@@ -4,6 +4,7 @@ import { writeStored } from "../common/storage.js";
 import { withEntry } from "./logic/history.js";
 import { servedSource, targetOptions } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
+import { needsKey } from "./logic/messages.js";
 import { curlCommand, requestBody } from "./logic/request_body.js";
 import { cleanTerm, MAX_TERMS } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
@@ -15,7 +16,7 @@ const COPIED_MS = 2000;
  * @param {object} parts
  * @param {{state: object, update: (changes: object) => void}} parts.store
  * @param {import("./translator.js").Translator} parts.translator
- * @param {{translateUrl: string}} parts.client
+ * @param {import("./translation_client.js").TranslationClient} parts.client
  * @param {Storage | null} parts.local
  * @param {Storage | null} parts.session
  * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
@@ -34,6 +35,15 @@ export function createActions({ store, translator, client, local, session, showL
   function changeTerms(terms) {
     store.update({ terms });
     writeStored(local, STORED.terms, terms);
+  }
+
+  /** Without a text to translate, so that a wrong key is refused before somebody types. */
+  async function checkKey(key) {
+    try {
+      await client.usage();
+    } catch (problem) {
+      if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
+    }
   }
 
   async function copy(text, what) {
@@ -150,7 +160,7 @@ export function createActions({ store, translator, client, local, session, showL
       writeStored(local, STORED.key, isKept && key ? key : null);
       writeStored(session, STORED.key, !isKept && key ? key : null);
       store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false });
-      if (key) translator.tryAgain();
+      if (key) store.state.text.trim() ? translator.tryAgain() : checkKey(key);
     },
     closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
 

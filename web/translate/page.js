@@ -94,6 +94,8 @@ store.update({ isOnline: navigator.onLine });
 const language = pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]);
 (await showLanguage(language)) || (await showLanguage("en"));
 document.getElementById("source-text")?.focus();
+// Before somebody types, because the dialog takes the focus.
+if (store.state.config.keys && !store.state.key) actions.askForKey();
 watchBrowser();
 openLink();
 await refreshLanguages();

@@ -27,6 +27,11 @@ export class TranslationClient {
     return (await response.json()).languages;
   }
 
+  /** Returns the usage of the key; raises if it is refused. */
+  async usage() {
+    return (await this.#send("usage", { headers: this.#authorization() })).json();
+  }
+
   /**
    * Translates; each part is passed on as soon as it is final. Returns the result.
    * @param {object} body

@@ -20,11 +20,21 @@ export class KeyDialog extends Component {
     if (!asksForKey && this.#dialog.open) this.#dialog.close();
   }
 
+  #noteClose() {
+    const { state, actions } = this.props;
+    if (state.asksForKey) actions.closeKey();
+    if (this.#dialog.open) return;
+    // Chromium gives a text its focus back without the caret, and drops what is typed then.
+    const focused = document.activeElement;
+    focused?.blur();
+    focused?.focus({ preventScroll: true });
+  }
+
   render({ state, actions, text }) {
     const keep = (element) => {
       this.#dialog = element ?? this.#dialog;
     };
-    return html`<dialog id="key-dialog" ref=${keep} aria-labelledby="key-title" onClose=${() => state.asksForKey && actions.closeKey()}>
+    return html`<dialog id="key-dialog" ref=${keep} aria-labelledby="key-title" onClose=${() => this.#noteClose()}>
       ${state.asksForKey &&
       html`<form method="dialog" onSubmit=${(event) => submit(event, actions)}>
         <h2 id="key-title">${text("key.title")}</h2>
