@@ -4,6 +4,8 @@ import { Component, html } from "../../common/view.js";
 import { latest } from "../logic/traffic.js";
 
 const HEIGHT = 132;
+/** The top of an axis, at least: a chart of zeros has labels that differ. */
+const LEAST_TOP = 0.1;
 const AXIS_WIDTH = 58;
 const DARK = "(prefers-color-scheme: dark)";
 
@@ -74,7 +76,7 @@ export class Chart extends Component {
       height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { setScale: false }, sync: { key: "pairway" } },
-      scales: { y: { range: (_, __, highest) => [0, Math.max(highest ?? 0, 0.001) * 1.15] } },
+      scales: { y: { range: (_, __, highest) => [0, Math.max((highest ?? 0) * 1.15, LEAST_TOP)] } },
       axes: [
         { ...axis, space: 70, size: 24, values: (_, ticks) => ticks.map(format.minute) },
         { ...axis, space: 32, size: AXIS_WIDTH, values: (_, ticks) => ticks.map((value) => show(value)) },
