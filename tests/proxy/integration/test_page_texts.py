@@ -108,7 +108,8 @@ def test_every_problem_of_a_translation_has_words() -> None:
 @pytest.mark.parametrize("page", sorted(WEB_FOLDER.glob("*/index.html")), ids=lambda page: page.parent.name)
 def test_scripts_use_texts_that_exist(page: Path) -> None:
     english = texts(page.parent / "strings/en.json")
-    scripts = "\n".join(path.read_text() for path in page.parent.rglob("*.js"))
+    folders = page.parent, WEB_FOLDER / "common"
+    scripts = "\n".join(path.read_text() for folder in folders for path in folder.rglob("*.js"))
     used = set(re.findall(r'text\("([^"]+)"', scripts))
     assert used <= english.keys()
     prefixes = tuple(re.findall(r"`([a-z.]+\.)\$\{", scripts))

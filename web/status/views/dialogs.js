@@ -1,35 +1,8 @@
 // Dialogs: the operator's token, the confirmation of a change, and a runbook.
 
-import { Component, Fragment, html } from "../../common/view.js";
+import { Dialog } from "../../common/dialog.js";
+import { html } from "../../common/view.js";
 import { findSection, readInline } from "../logic/runbook.js";
-
-/** Dialog that opens and closes with `isOpen`; Escape closes it. */
-class Dialog extends Component {
-  #dialog = null;
-
-  componentDidMount() {
-    this.#show();
-  }
-
-  componentDidUpdate() {
-    this.#show();
-  }
-
-  #show() {
-    const { isOpen } = this.props;
-    if (isOpen && !this.#dialog.open) this.#dialog.showModal();
-    if (!isOpen && this.#dialog.open) this.#dialog.close();
-  }
-
-  render({ id, title, isOpen, onClose, children }) {
-    const keep = (element) => {
-      this.#dialog = element ?? this.#dialog;
-    };
-    return html`<dialog id=${id} ref=${keep} aria-labelledby=${`${id}-title`} onClose=${() => this.props.isOpen && onClose()}>
-      ${isOpen && html`<${Fragment}><h2 id=${`${id}-title`}>${title}</h2>${children}<//>`}
-    </dialog>`;
-  }
-}
 
 export function TokenDialog({ state, actions, text, isOpen, onClose }) {
   const submit = (event) => {

@@ -1,6 +1,6 @@
 // The top of the page: the fleet's status, the connection, the token and the language of the interface.
 
-import { INTERFACE_LANGUAGES } from "../../common/strings.js";
+import { InterfaceLanguage } from "../../common/interface_language.js";
 import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 
@@ -19,17 +19,7 @@ export function Header({ state, actions, text, format, issues }) {
         html`<button id="token-button" class="button" type="button" onClick=${token ? () => actions.useToken("") : actions.askForToken}>
           ${text(token ? "token.forget" : "token.give")}
         </button>`}
-        <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
-        <select
-          id="interface-language"
-          class="field plain"
-          value=${state.interfaceLanguage}
-          onChange=${(event) => actions.chooseInterfaceLanguage(event.target.value)}
-        >
-          ${Object.entries(INTERFACE_LANGUAGES).map(
-            ([lang, name]) => html`<option value=${lang} lang=${lang} selected=${lang === state.interfaceLanguage}>${name}</option>`,
-          )}
-        </select>
+        <${InterfaceLanguage} language=${state.interfaceLanguage} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
       </nav>
       <p class="visually-hidden" role="status">
         ${fleet && `${text(`fleet.${fleet}`)}. ${issues.length ? text("issues.count", { count: format.count(issues.length) }) : text("issues.none")}`}

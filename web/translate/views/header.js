@@ -1,6 +1,6 @@
 // The top of the page: name, API, key and the language of the interface.
 
-import { INTERFACE_LANGUAGES } from "../../common/strings.js";
+import { InterfaceLanguage } from "../../common/interface_language.js";
 import { html } from "../../common/view.js";
 import { Icon } from "./icons.js";
 
@@ -15,17 +15,7 @@ export function Header({ state, actions, text }) {
           <${Icon} name="key" /><span class="wide">${text("key.title")}</span><span class="visually-hidden narrow">${text("key.title")}</span>
         </button>`}
         <a id="api-link" class="button" href="docs">${text("api")}</a>
-        <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
-        <select
-          id="interface-language"
-          class="field plain"
-          value=${state.interfaceLanguage}
-          onChange=${(event) => actions.chooseInterfaceLanguage(event.target.value)}
-        >
-          ${Object.entries(INTERFACE_LANGUAGES).map(
-            ([lang, name]) => html`<option value=${lang} lang=${lang} selected=${lang === state.interfaceLanguage}>${name}</option>`,
-          )}
-        </select>
+        <${InterfaceLanguage} language=${state.interfaceLanguage} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
       </nav>
     </header>
   `;
