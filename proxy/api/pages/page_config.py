@@ -13,12 +13,9 @@ class PageConfig(BaseModel):
 
     version: str = Field(default=VERSION, description="Version of the proxy.")
     max_text_chars: int = Field(description="Most characters in one text.")
-    max_body_bytes: int = Field(description="Most bytes in one request's body.")
     keys: bool = Field(description="Whether callers need an API key.")
 
 
 def page_config(settings: ProxySettings) -> PageConfig:
     """Return what pages of this proxy must know."""
-    return PageConfig(
-        max_text_chars=settings.max_text_chars, max_body_bytes=settings.max_body_bytes, keys=settings.keys_on
-    )
+    return PageConfig(max_text_chars=settings.max_text_chars, keys=settings.keys_on)

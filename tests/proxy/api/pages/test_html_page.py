@@ -16,7 +16,7 @@ from shared.http.app_setup import configure_app
 from tests.conftest import NO_AUTHORITIES
 from tests.support.serving import serving
 
-CONFIG = PageConfig(version='1"><script>', max_text_chars=7, max_body_bytes=8, keys=False)
+CONFIG = PageConfig(version='1"><script>', max_text_chars=7, keys=False)
 TEMPLATE = '<meta content="{{config}}"><script src="{{assets}}/a.js"></script>'
 
 

@@ -14,5 +14,5 @@ def test_config_has_what_pages_need_and_no_secret() -> None:
         {"keys": "on", "max_text_chars": 5000, "operator_token": "a-token-of-operators", "replica_token": "b" * 20}
     )
     config = page_config(settings)
-    assert set(config.model_dump()) == {"version", "max_text_chars", "max_body_bytes", "keys"}
+    assert set(config.model_dump()) == {"version", "max_text_chars", "keys"}
     assert (config.max_text_chars, config.keys) == (5000, True)
