@@ -167,6 +167,7 @@ async def test_too_long_text_is_not_sent(tab: Tab) -> None:
         await begin(tab, running.url)
         await tab.fill(TEXT, "A text of more than twenty characters")
         await tab.sees("#character-count.over", "37 / 20")
+        await tab.sees("#too-long", "The text is too long")
         await tab.fill(TEXT, "A short text")
         await tab.sees(OUTPUT, "by fake] A short text")
         assert [body["text"] for body in tab.bodies] == ["A short text"]

@@ -6,7 +6,7 @@ import { EventParser } from "../../web/common/event_stream.js";
 import { problemOf, problemOfEvent, unreachable } from "../../web/common/problem.js";
 import { pickLanguage, textFinder } from "../../web/common/strings.js";
 import { needsKey, problemText, secondsToRetry, warningText } from "../../web/translate/logic/messages.js";
-import { characterCount, curlCommand, requestBody } from "../../web/translate/logic/request_body.js";
+import { characterCount, curlCommand, isTooLong, requestBody } from "../../web/translate/logic/request_body.js";
 
 const STATE = { text: "Hello", source: "auto", target: "de", format: "text", terms: [] };
 const term = (source, target, keep = false) => ({ source, target, keep });
@@ -37,6 +37,11 @@ test("a curl command survives the shell and names no key", () => {
 
 test("characters are code points", () => {
   for (const text of ["", "abc", "añ", "😀", "a😀b", "\ud83d", "\ude00\ud83d", "👩‍👩‍👧"]) assert.equal(characterCount(text), [...text].length, text);
+});
+
+test("a text is too long from one character above the limit on", () => {
+  const config = { max_text_chars: 3 };
+  assert.deepEqual(["abc", "ab😀", "abcd"].map((text) => isTooLong({ text, config })), [false, false, true]);
 });
 
 test("events come whole from any pieces", () => {

@@ -2,7 +2,7 @@
 
 import { ProblemError } from "../common/problem.js";
 import { needsKey, secondsToRetry } from "./logic/messages.js";
-import { characterCount, requestBody } from "./logic/request_body.js";
+import { isTooLong, requestBody } from "./logic/request_body.js";
 import { RequestPacer } from "./logic/request_pacer.js";
 
 const SECOND_MS = 1000;
@@ -60,14 +60,13 @@ export class Translator {
   }
 
   #stopWithoutText() {
-    const { text, config } = this.#store.state;
-    const isTooLong = characterCount(text) > config.max_text_chars;
-    if (text.trim() && !isTooLong) return false;
+    const isLong = isTooLong(this.#store.state);
+    if (this.#store.state.text.trim() && !isLong) return false;
     this.#clock.clearTimeout(this.#timer);
     this.#endFailure();
     this.#abort?.abort();
     this.#lastRequest = "";
-    this.#store.update({ isBusy: false, ...(isTooLong ? {} : { translation: null }) });
+    this.#store.update({ isBusy: false, ...(isLong ? {} : { translation: null }) });
     return true;
   }
 

@@ -33,6 +33,11 @@ export function characterCount(text) {
   return text.length - pairs;
 }
 
+/** Returns whether the text of a state has more characters than one request may have. */
+export function isTooLong({ text, config }) {
+  return characterCount(text) > config.max_text_chars;
+}
+
 function quoted(text) {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -2,7 +2,7 @@
 
 import { Fragment, html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
-import { characterCount } from "../logic/request_body.js";
+import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
 import { knownSource } from "../state.js";
 import { Icon } from "./icons.js";
@@ -63,13 +63,13 @@ function Count({ state, text }) {
   const limit = state.config.max_text_chars;
   const count = characterCount(state.text);
   const format = new Intl.NumberFormat(state.interfaceLanguage);
-  const isOver = count > limit;
+  const isOver = isTooLong(state);
   return html`<${Fragment}>
     <p id="character-count" class=${isOver ? "count over" : "count"}>
       <span class="visually-hidden">${text("count.label")} </span>
       ${text("count", { count: format.format(count), limit: format.format(limit) })}
     </p>
-    <p class="visually-hidden" role="status">${isOver ? text("count.over") : ""}</p>
+    <p id="too-long" class=${isOver ? "count over" : "visually-hidden"} role="status">${isOver ? text("count.over") : ""}</p>
   <//>`;
 }
 

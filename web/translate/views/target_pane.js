@@ -3,6 +3,7 @@
 import { Component, html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
+import { isTooLong } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
@@ -46,9 +47,9 @@ function Translation({ state, text }) {
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
 }
 
-// After a failure what is shown is the translation of another text.
-function isStale({ translation, failure }) {
-  return Boolean(translation && failure);
+// What is shown is the translation of another text, and no newer one comes.
+function isStale(state) {
+  return Boolean(state.translation && (state.failure || isTooLong(state)));
 }
 
 /** Is rendered only for other content, because reading a long one takes a while. */
