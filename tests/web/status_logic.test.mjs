@@ -6,7 +6,7 @@ import { INTERFACE_LANGUAGES } from "../../web/common/strings.js";
 import { createFormat } from "../../web/status/logic/format.js";
 import { MAX_NAMED_PAIRS, findIssues } from "../../web/status/logic/issues.js";
 import { anchorOf, findSection, readInline } from "../../web/status/logic/runbook.js";
-import { MAX_REASONS, latest, reasonRates, requestRates, slotTimes } from "../../web/status/logic/traffic.js";
+import { MAX_REASONS, latest, reasonRates, requestRates, singlePoints, slotTimes } from "../../web/status/logic/traffic.js";
 
 const ROOT = new URL("../../", import.meta.url);
 const STATUS_PAGE = new URL("web/status/", ROOT);
@@ -59,6 +59,7 @@ test("charts have rates by class, and the most frequent reasons", () => {
   assert.equal(reasons.length, MAX_REASONS);
   assert.equal(latest([1, 2, null]), 2);
   assert.equal(latest([null]), null);
+  assert.deepEqual(singlePoints([1, null, 2, 3, null, 4, null, 0]), [0, 5, 7]);
 });
 
 test("runbooks are found by the anchors that the proxy sends", () => {

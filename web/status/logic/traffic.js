@@ -35,3 +35,9 @@ export function latest(values) {
 export function sum(values) {
   return (values ?? []).reduce((total, value) => total + (value ?? 0), 0);
 }
+
+/** Returns the places of values between two that are unknown: no line shows them. */
+export function singlePoints(values) {
+  const isUnknown = (index) => (values[index] ?? null) === null;
+  return [...values.keys()].filter((index) => !isUnknown(index) && isUnknown(index - 1) && isUnknown(index + 1));
+}

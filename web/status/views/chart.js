@@ -1,7 +1,7 @@
 // One chart: uPlot draws it, and its legend says the numbers in words.
 
 import { Component, html } from "../../common/view.js";
-import { latest } from "../logic/traffic.js";
+import { latest, singlePoints } from "../logic/traffic.js";
 
 const HEIGHT = 132;
 /** The top of an axis, at least: a chart of zeros has labels that differ. */
@@ -83,7 +83,7 @@ export class Chart extends Component {
       ],
       series: [
         {},
-        ...series.map((each) => ({ label: each.label, stroke: color(each.color), width: 1.75, spanGaps: false, points: { show: each.values.filter((value) => value !== null).length < 3 } })),
+        ...series.map((each) => ({ label: each.label, stroke: color(each.color), width: 1.75, spanGaps: false, points: { show: false, size: 4, filter: (plot, index) => singlePoints(plot.data[index]) } })),
       ],
       hooks: { setCursor: [({ cursor }) => cursor.idx !== this.state.index && this.setState({ index: cursor.idx ?? null })] },
     };
