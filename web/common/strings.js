@@ -25,7 +25,7 @@ export function pickLanguage(wanted) {
 }
 
 /**
- * Returns a function that finds a text and fills its placeholders: `text("count", {number: 3})`.
+ * Returns a function that finds a text by its name and fills its placeholders: `{count}` with the value of `count`.
  * A text that is missing is shown as its name.
  * @param {Record<string, string>} texts
  */
