@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import test from "node:test";
 
 import { FIRST_EVENT_MS, POLL_MS, SILENCE_MS, StatusClient } from "../../web/status/status_client.js";
@@ -97,6 +98,28 @@ test("a silent stream is opened again", async () => {
   setting.pass(500);
   await setting.until(() => setting.statuses.length === 2);
   assert.deepEqual(setting.states, ["live"]);
+});
+
+test("a stream that always ends is not opened again at once", async () => {
+  const ended = () => new Response('event: status\ndata: {"number": 1}\n\n', { headers: { "Content-Type": "text/event-stream" } });
+  const setting = new Setting(() => Promise.resolve(ended()));
+  setting.client.start();
+  for (const count of [1, 2, 3]) {
+    await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === 500));
+    assert.deepEqual([setting.requests.length, setting.statuses.length], [count, count]);
+    setting.pass(500);
+  }
+  assert.deepEqual(setting.states, ["live"]);
+});
+
+test("pauses leave nothing behind at their signal", async () => {
+  const setting = new Setting((path) => (path.endsWith("stream") ? problem(503, "overloaded") : Promise.resolve(Response.json({ number: 1 }))));
+  setting.client.start();
+  for (const count of [1, 2, 3]) {
+    await setting.until(() => setting.statuses.length === count && [...setting.timers.values()].some(({ wait }) => wait === POLL_MS));
+    assert.equal(getEventListeners(setting.requests.at(-1).signal, "abort").length, 1);
+    setting.pass(POLL_MS);
+  }
 });
 
 test("a refused token stops until there is another", async () => {

@@ -50,7 +50,8 @@ export class StatusClient {
   async #follow(signal) {
     while (!signal.aborted) {
       try {
-        if (!(await this.#stream(signal))) await this.#poll(signal);
+        if (await this.#stream(signal)) await this.#pause(RETRY_MS[0], signal);
+        else await this.#poll(signal);
       } catch (problem) {
         if (signal.aborted) return;
         if (problem.status === 401 || problem.status === 403) {
@@ -141,11 +142,13 @@ export class StatusClient {
 
   #pause(wait, signal) {
     return new Promise((resolve) => {
-      const timer = this.#clock.setTimeout(resolve, wait);
-      signal.addEventListener("abort", () => {
+      const end = () => {
         this.#clock.clearTimeout(timer);
+        signal.removeEventListener("abort", end);
         resolve();
-      }, { once: true });
+      };
+      const timer = this.#clock.setTimeout(end, wait);
+      signal.addEventListener("abort", end);
     });
   }
 }
