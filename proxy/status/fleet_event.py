@@ -63,7 +63,7 @@ MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
     FleetEventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
     FleetEventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
     FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
-    FleetEventKind.PAIRS_UP: EventMeaning("good", "{} can be served again"),
+    FleetEventKind.PAIRS_UP: EventMeaning("good", "{} can be served now"),
     FleetEventKind.BREAKER_OPENED: EventMeaning(
         "warn", "requests to {} fail, so its breaker opened", "a-replica-is-failing"
     ),

@@ -54,7 +54,7 @@ async def test_dead_replica_is_shown_with_its_words_and_its_return(tab: Tab) -> 
         await two.start()
         await tab.sees(row(two), "ready")
         await tab.sees(EVENTS, f"{two.url} came back")
-        await tab.sees(EVENTS, "en-fr can be served again")
+        await tab.sees(EVENTS, "en-fr can be served now")
         await tab.gone(".issues >> text=is down")
 
 

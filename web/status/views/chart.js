@@ -98,7 +98,7 @@ export class Chart extends Component {
     return html`<figure id=${id} class="card chart">
       <figcaption>
         <span class="chart-title">${title}</span>
-        <span class="chart-time">${at === null ? text("chart.now") : format.time(times[at], times[at])}</span>
+        <span class="chart-time">${at === null ? text("chart.latest") : format.time(times[at], times[at])}</span>
       </figcaption>
       ${isEmpty
         ? html`<p class="empty">${emptyText}</p>`
