@@ -14,6 +14,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
+from shared.runtime.error_text import describe, describe_connection_error
+
 # One each for the sweep, the lease and operators' overrides; the others replace cancelled calls not yet closed.
 MAX_CONNECTIONS: Final = 8
 
@@ -97,9 +99,11 @@ def mapped_errors(timeout: float) -> Generator[None]:
         refusal = _WRITE_REFUSAL.search(str(error))
         if refusal is not None or isinstance(error, OutOfMemoryError | ReadOnlyError):
             raise WriteRefusedError(f"Redis refuses to write: {refusal[0] if refusal else error}") from error
-        raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
+        raise StoreUnavailableError(f"Redis: {describe(error)}") from error
     except (RedisError, OSError, ValueError) as error:  # ValueError: a value is not UTF-8
-        raise StoreUnavailableError(f"Redis: {type(error).__name__}: {error}") from error
+        # redis-py's own text repeats the address.
+        cause = error.__context__ if isinstance(error.__context__, OSError) else error
+        raise StoreUnavailableError(f"Redis: {describe_connection_error(cause)}") from error
 
 
 # Connections beyond the calls at once, for cancelled calls not yet closed.

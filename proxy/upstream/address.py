@@ -7,7 +7,8 @@ from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from proxy.upstream.errors import UnreachableError, describe
+from proxy.upstream.errors import UnreachableError
+from shared.runtime.error_text import describe
 
 
 class Address(NamedTuple):

@@ -11,9 +11,10 @@ from typing_extensions import override
 
 from proxy.upstream.address import Address
 from proxy.upstream.answer_parser import AnswerParser
-from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError, connect_failure
+from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
+from shared.runtime.error_text import describe_connection_error
 
 IDLE_SECONDS: Final = 30.0  # servers keep them longer, so close none during a request
 MAX_IDLE: Final = 512  # connections per replica; more are rare
@@ -138,7 +139,7 @@ class UpstreamConnection(asyncio.Protocol):
         except TimeoutError:
             exchange.abandon(ConnectTimeoutError("no connection in time"))
         except Exception as error:  # noqa: BLE001 - whatever failed, nothing was sent
-            exchange.abandon(UnreachableError(f"cannot connect: {connect_failure(error)}"))
+            exchange.abandon(UnreachableError(f"cannot connect: {describe_connection_error(error)}"))
         else:
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)

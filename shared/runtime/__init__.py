@@ -6,6 +6,7 @@
 - ``background``: loops that survive errors.
 - ``startup_check``: whether every pair was ready once.
 - ``tasks``: tasks that end together; daemon threads.
+- ``error_text``: errors in operators' words.
 - ``exit_codes``: exit codes; clean exit and reload on signals.
 - ``exponential_backoff``: growing pauses before restarts.
 - ``gc_tuning``: garbage collection.

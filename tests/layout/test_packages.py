@@ -56,6 +56,7 @@ TESTED_ELSEWHERE = {
     "proxy/context.py": "tests/proxy/integration/test_operator_port.py",
     "proxy/forwarding/canary_probes.py": "tests/proxy/integration/test_retries_and_hedges.py",
     "proxy/forwarding/leg.py": "tests/proxy/integration/test_failover.py",
+    "proxy/upstream/errors.py": "tests/proxy/upstream/test_client.py",
     "proxy/forwarding/upstream_request.py": "tests/proxy/integration/test_failover.py",
     "proxy/translation/dispatcher.py": "tests/proxy/integration/test_translate_options.py",
     "proxy/translation/target_list.py": "tests/proxy/integration/test_target_list.py",

@@ -1,4 +1,4 @@
-"""Errors of the HTTP client."""
+"""Text of errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from proxy.upstream.errors import connect_failure
+from shared.runtime.error_text import describe_connection_error
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from proxy.upstream.errors import connect_failure
     ],
 )
 def test_failures_are_named_as_operators_know_them(error: Exception, words: str) -> None:
-    assert connect_failure(error) == words
+    assert describe_connection_error(error) == words
