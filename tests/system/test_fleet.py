@@ -313,5 +313,6 @@ async def _registry_is_whole(fleet: Fleet) -> bool:
     urls = (*fleet.de_urls, fleet.fr_url)
     wanted = {b"pairway:prober", b"pairway:replicas", b"pairway:pairs"}
     served = {key for key in keys if key.startswith(b"pairway:served:")}
+    of_status_page = {key for key in keys if key.startswith((b"pairway:proxies", b"pairway:proxy:"))}
     wanted |= {f"pairway:replica:{url}".encode() for url in urls}
-    return bool(served) and keys - served == wanted and await _redis(fleet, up=True)
+    return bool(served) and keys - served - of_status_page == wanted and await _redis(fleet, up=True)
