@@ -1,7 +1,8 @@
 """Proxy: tracks the fleet's health and routes requests by language pair.
 
 - ``__main__``: runs one proxy, configured by the environment.
-- ``app``: the composition root.
+- ``app``: the apps of both ports.
+- ``context_builder``: the composition root.
 - ``context``: the app's parts, for endpoints.
 - ``settings``: the settings.
 - ``api/``: HTTP endpoints.

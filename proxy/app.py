@@ -1,92 +1,34 @@
-"""Composition root of the proxy: creates and connects all parts."""
+"""The proxy's apps: routes, handlers, and what they start."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import socket
-import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
 
 from fastapi import FastAPI
 
-from proxy.admission.controller import AdmissionController
 from proxy.api import detect, fleet, glossaries, keys, status, translate
 from proxy.api.compat import mounts
 from proxy.api.live_status import endpoints as live_status
-from proxy.api.live_status.status_view import stamped
 from proxy.api.pages import pages
 from proxy.api.pages.page_config import page_config
-from proxy.balancing.local_stats import LocalStats
-from proxy.balancing.selector import ReplicaSelector
-from proxy.cache.coalescing import RequestCoalescer
-from proxy.cache.memory_cache import MemoryCache
-from proxy.cache.model_versions import ModelVersions
-from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
-from proxy.cache.translation_cache import TranslationCache
-from proxy.context import (
-    FleetContext,
-    GlossariesContext,
-    KeysContext,
-    ProcessContext,
-    ProxyContext,
-    StatusContext,
-    TranslationContext,
-)
-from proxy.fleet.admin import FleetAdmin
-from proxy.fleet.discovery import Discovery, Resolver, system_resolver
-from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
-from proxy.fleet.prober import FIRST_SWEEP_SECONDS, UNHEALTHY_PROBE_SECONDS, Prober
-from proxy.fleet.registry import Registry
-from proxy.fleet.snapshot import Snapshot
-from proxy.fleet.store import FleetStore
-from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
-from proxy.forwarding.forwarder import Forwarder
-from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
-from proxy.forwarding.upstream_request import UpstreamRequest
-from proxy.glossaries.cache import GlossaryCache
-from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
-from proxy.glossaries.term_finder import TermFinder
-from proxy.keys.authenticator import Authenticator
-from proxy.keys.store import KeyStore
-from proxy.metrics import ProxyMetrics
-from proxy.routing.language_detector import LanguageDetector
-from proxy.routing.pivots import Pivots
-from proxy.routing.routes import RoutePlanner
+from proxy.context_builder import build_context
+from proxy.fleet.discovery import Resolver, system_resolver
+from proxy.fleet.prober import FIRST_SWEEP_SECONDS
 from proxy.settings import ProxySettings
-from proxy.status import monitor as status_monitor
-from proxy.status.event_detector import EventDetector
-from proxy.status.feed import StatusFeed
-from proxy.status.figure_ring import FigureRing
-from proxy.status.figures import Totals
-from proxy.status.monitor import StatusMonitor
-from proxy.status.pair_expectations import PairExpectations
-from proxy.status.store import StatusStore
-from proxy.translation.detection import DetectionService
-from proxy.translation.dispatcher import Dispatcher
-from proxy.translation.language_grouper import LanguageGrouper
-from proxy.translation.service import TranslationService
-from proxy.translation.target_list import TargetListTranslator
-from proxy.translation.transient_faults import TransientFaultRetry
-from proxy.upstream.client import ReplicaClient
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
 from shared.runtime import gc_tuning
-from shared.runtime.background import Loop, running
+from shared.runtime.background import running
 from shared.runtime.ip_addresses import is_loopback
-from shared.runtime.startup_check import StartupCheck
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
 
-# Bodies of callers without a key so far fill at most one part of so many, beside the others.
-KEYLESS_BODIES_PART = 8
 # Routes for operators only, on the operators' port if one is set.
 OPERATOR_ROUTES = (fleet.routes, keys.routes, live_status.routes)
 # What a refused web page is told, at either port.
@@ -158,215 +100,3 @@ def create_operator_app(main: FastAPI) -> FastAPI:
     if main.state.page_config is not None:
         pages.add_pages(app, main.state.page_config, pages.STATUS_PAGE)
     return app
-
-
-@dataclass(frozen=True, slots=True)
-class Foundation:
-    """Arguments of all builders; ``stack`` closes their resources in reverse order."""
-
-    settings: ProxySettings
-    stack: AsyncExitStack
-    client: ReplicaClient
-    local_stats: LocalStats
-    metrics: ProxyMetrics
-    rng: random.Random
-
-
-async def build_context(
-    settings: ProxySettings, owner: str, resolver: Resolver, draining: asyncio.Event, stack: AsyncExitStack
-) -> ProxyContext:
-    """Build every part of the proxy named ``owner``, without any request yet."""
-    client = ReplicaClient.open(
-        connect_timeout=settings.connect_timeout, probe_timeout=settings.probe_timeout, token=settings.replica_token
-    )
-    rng = random.Random()  # noqa: S311 - picks and jitter, not secrets
-    foundation = Foundation(
-        settings,
-        stack,
-        client=await stack.enter_async_context(client),
-        local_stats=LocalStats(time.monotonic, rng),
-        metrics=ProxyMetrics(),
-        rng=rng,
-    )
-    detector = await asyncio.to_thread(LanguageDetector)
-    body_budget = ByteBudget(settings.max_bodies_bytes)
-    keyless_body_budget = ByteBudget(max(settings.max_body_bytes, settings.max_bodies_bytes // KEYLESS_BODIES_PART))
-    redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
-    keys = build_keys(foundation)
-    glossaries, purge = build_glossaries(foundation)
-    events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic, stamped)
-    fleet = build_fleet(foundation, owner, resolver, partial(observe_snapshot, events, feed))
-    status, status_loop = build_status(foundation, owner, fleet.registry, events, feed, draining)
-    forwarder, canaries = await build_forwarding(foundation, fleet.registry)
-    coalescer = RequestCoalescer(time.monotonic, draining.is_set)
-    translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
-    loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
-    process = ProcessContext(
-        foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
-    )
-    return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
-
-
-def build_keys(foundation: Foundation) -> KeysContext:
-    """Build the authentication of callers."""
-    settings, stack = foundation.settings, foundation.stack
-    store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
-    stack.push_async_callback(store.close)
-    authenticator = Authenticator(
-        store,
-        foundation.metrics,
-        time.monotonic,
-        on=settings.keys_on,
-        serves_without_redis=settings.keys_without_redis == "open",
-        operator_token=settings.operator_token,
-    )
-    stack.push_async_callback(authenticator.meter.close)
-    return KeysContext(authenticator, store)
-
-
-def build_glossaries(foundation: Foundation) -> tuple[GlossariesContext, Loop]:
-    """Build the glossaries, and the loop that purges them."""
-    settings = foundation.settings
-    url = settings.redis_url.get_secret_value()
-    store = GlossaryStore(url, settings.redis_prefix, settings.redis_timeout, time.time)
-    foundation.stack.push_async_callback(store.close)
-    term_finder = TermFinder(GlossaryCache(store, time.monotonic))
-    loop = Loop("glossaries", PURGE_SECONDS, store.tick, time.monotonic, foundation.rng)
-    return GlossariesContext(store, term_finder), loop
-
-
-def build_fleet(
-    foundation: Foundation, owner: str, resolver: Resolver, observe: Callable[[Snapshot], None]
-) -> FleetContext:
-    """Build the registry, its lease and admin, and their loops.
-
-    ``observe`` gets every snapshot.
-    """
-    settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
-    store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
-    stack.push_async_callback(store.close)
-    lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
-    stack.push_async_callback(lease.resign)
-    startup = StartupCheck()
-
-    def apply_snapshot(snapshot: Snapshot) -> None:
-        foundation.local_stats.apply_snapshot(snapshot)
-        observe(snapshot)
-        if not startup.complete:
-            startup.observe({str(pair): bool(snapshot.ready[pair]) for pair, count in snapshot.total.items() if count})
-
-    registry = Registry(
-        store,
-        lease,
-        settings.replicas,
-        report_ttl=settings.report_ttl,
-        clock=time.time,
-        on_snapshot=apply_snapshot,
-    )
-    discovery = Discovery(resolver)
-    prober = Prober(registry, discovery, foundation.client, foundation.metrics, time.time)
-    stack.push_async_callback(prober.close)
-    loops = (
-        Loop("prober", settings.probe_interval, prober.probe_all, time.monotonic, rng),
-        Loop("unhealthy", UNHEALTHY_PROBE_SECONDS, prober.probe_unhealthy, time.monotonic, rng),
-        Loop("lease", RENEW_SECONDS, lease.renew, time.monotonic, rng),
-    )
-    return FleetContext(registry, lease, FleetAdmin(registry, discovery), startup, loops)
-
-
-def observe_snapshot(events: EventDetector, feed: StatusFeed, snapshot: Snapshot) -> None:
-    """Detect events; show them at once."""
-    version = events.version
-    events.observe_snapshot(snapshot)
-    if events.version != version:
-        feed.wake()
-
-
-def build_status(
-    foundation: Foundation,
-    owner: str,
-    registry: Registry,
-    detector: EventDetector,
-    feed: StatusFeed,
-    draining: asyncio.Event,
-) -> tuple[StatusContext, Loop]:
-    """Build the status page's data, and its loop."""
-    settings, metrics = foundation.settings, foundation.metrics
-    store = StatusStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
-    foundation.stack.push_async_callback(store.close)
-    ring = FigureRing(lambda: Totals.of(metrics.requests, metrics.seconds), time.time())
-    monitor = StatusMonitor(
-        owner,
-        store,
-        registry,
-        foundation.local_stats,
-        ring,
-        detector,
-        feed,
-        is_draining=draining.is_set,
-        clock=time.time,
-    )
-    expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))
-    loop = Loop("status", status_monitor.TICK_SECONDS, monitor.tick, time.monotonic, foundation.rng)
-    return StatusContext(monitor, expectations, feed), loop
-
-
-async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[Forwarder, Loop]:
-    """Build the forwarder, and the loop of canary probes."""
-    settings, rng = foundation.settings, foundation.rng
-    client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
-    selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
-    retry_policy = RetryPolicy(selector, local_stats, retry_budget, settings.max_attempts)
-    forwarder = Forwarder(registry, UpstreamRequest(client, local_stats, metrics), retry_policy, metrics)
-    canaries = CanaryProber(registry, local_stats, client, metrics, time.monotonic, rng)
-    await foundation.stack.enter_async_context(canaries.closing())
-    return forwarder, Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng)
-
-
-def build_translation(
-    foundation: Foundation,
-    registry: Registry,
-    forwarder: Forwarder,
-    detector: LanguageDetector,
-    coalescer: RequestCoalescer,
-    redis_cache: RedisCache | None,
-) -> TranslationContext:
-    """Build the pipeline of translation requests."""
-    settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
-    pivots = listed_pivots = None
-    if settings.pivot:
-        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
-        # Without latency: a thread renders /languages, and must not read the statistics.
-        listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
-    planner, detection = RoutePlanner(pivots), DetectionService(detector)
-    grouper = LanguageGrouper(detector, detection, metrics)
-    admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
-    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
-    cache = build_cache(foundation, registry, redis_cache)
-    service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
-    target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)
-    loops: tuple[Loop, ...] = ()
-    if redis_cache is not None:
-        loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
-    fault_retry = TransientFaultRetry(metrics, time.monotonic, foundation.rng)
-    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, listed_pivots, loops)
-
-
-def build_redis_cache(foundation: Foundation) -> RedisCache | None:
-    """Build the cache's second tier, if configured."""
-    settings = foundation.settings
-    url = settings.cache_redis_url.get_secret_value()
-    if not url:
-        return None
-    store = RedisCache(url, settings.redis_prefix, time.time, time.monotonic)
-    foundation.stack.push_async_callback(store.close)
-    return store
-
-
-def build_cache(foundation: Foundation, registry: Registry, store: RedisCache | None) -> TranslationCache | None:
-    """Build the cache of translations, if configured."""
-    settings, metrics = foundation.settings, foundation.metrics
-    if not settings.cache_bytes:
-        return None
-    memory, versions = MemoryCache(settings.cache_bytes, time.time), ModelVersions(lambda: registry.snapshot)
-    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time)
