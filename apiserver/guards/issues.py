@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
+
+from shared.protocol.answers import bounded_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,12 +14,18 @@ class OutputIssue:
     """An issue of an output; the message quotes no text.
 
     ``usable``: the output may be shown with a warning if there is no better one. The lowest ``weight`` is the best.
+    ``values``: what was lost or changed, as the source writes it; for the client alone, never for logs and metrics.
     """
 
     code: str
     message: str
     usable: bool
     weight: int
+    values: tuple[str, ...] = field(default=(), repr=False)
+
+    def with_values(self, values: Iterable[str]) -> Self:
+        """Return the issue with values, within their limits (shared/protocol/answers.py)."""
+        return replace(self, values=tuple(bounded_values(values)))
 
 
 TOO_LONG: Final = OutputIssue(

@@ -10,7 +10,7 @@ from apiserver.guards.issues import OutputIssue
 from apiserver.segmentation.rejoin import separator
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_translator import SegmentResult
-from shared.protocol.answers import Notice
+from shared.protocol.answers import Notice, bounded_values
 
 # The warning for a part that stayed in the source language while the rest was translated.
 UNTRANSLATED: Final = "segment-untranslated"
@@ -115,22 +115,29 @@ class Assembler:
         self._issues.append((*result.issues, TRANSLATED_IN_PIECES) if result.stage == "pieces" else result.issues)
 
     def warnings(self) -> list[Notice]:
-        """Return one notice per kind of issue, with its number of segments."""
+        """Return a notice per kind of issue: segments and values."""
         total = len(self._plan.segment_indices)
         if not self._usable:
             first = self._untranslated[0]
             return [Notice(code=first.code, message=first.message)]
         messages: dict[str, str] = {}
+        values: dict[str, list[str]] = {}
         counts: Counter[str] = Counter()
         for issues in self._issues:
             for code, message in {issue.code: issue.message for issue in issues}.items():
                 messages.setdefault(code, message)
                 counts[code] += 1
+            for issue in issues:
+                values[issue.code] = bounded_values((*values.get(issue.code, ()), *issue.values))
         for issue in self._untranslated:
             messages.setdefault(UNTRANSLATED, f"Part of the text was left untranslated. {issue.message}")
             counts[UNTRANSLATED] += 1
         return [
-            Notice(code=code, message=message if total == 1 else f"{message} ({counts[code]} of {total} segments)")
+            Notice(
+                code=code,
+                message=message if total == 1 else f"{message} ({counts[code]} of {total} segments)",
+                values=values.get(code, []),
+            )
             for code, message in messages.items()
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from apiserver.catalog.model_entry import ModelEntry
@@ -23,7 +24,7 @@ from apiserver.translation.assembler import Assembler
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
-from shared.protocol.answers import Notice, Translation
+from shared.protocol.answers import Notice, Translation, merge_notices
 from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
 
@@ -159,7 +160,7 @@ class TextTranslation:
             target_lang=pair.target,
             model=self._model.entry.name,
             route=[pair.source, pair.target],
-            warnings=list({notice.code: notice for notice in reversed(warnings)}.values()),
+            warnings=merge_notices(warnings, key=attrgetter("code")),
         )
 
     async def request_output(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from proxy.routing.routes import Route
-from shared.protocol.answers import Notice, Translation, Translations
+from shared.protocol.answers import Notice, Translation, Translations, merge_notices
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
 
@@ -18,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 def merge_legs(first: Translation, last: Translation, route: Route) -> Translation:
     """Return the last leg's translation with the models and warnings of both."""
-    warnings = {(notice.code, notice.message): notice for notice in (*first.warnings, *last.warnings)}
+    warnings = merge_notices((*first.warnings, *last.warnings), key=attrgetter("code", "message"))
     models = [each.model for each in (first, last) if each.model is not None]
     return last.model_copy(
         update={
@@ -26,7 +27,7 @@ def merge_legs(first: Translation, last: Translation, route: Route) -> Translati
             "target_lang": route.languages[-1],
             "model": "+".join(dict.fromkeys(models)) or None,
             "route": route.languages,
-            "warnings": list(warnings.values()),
+            "warnings": warnings,
         }
     )
 

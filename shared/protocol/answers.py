@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable
+from operator import not_
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
+
+# Enough to find the place in the text; more would repeat the text.
+MAX_VALUES: Final = 8
+MAX_VALUE_CHARS: Final = 64
 
 
 class Detected(BaseModel):
@@ -15,10 +21,16 @@ class Detected(BaseModel):
 
 
 class Notice(BaseModel):
-    """Warning about one translation; ``code`` is stable."""
+    """Warning about one translation; ``code`` is stable.
+
+    ``values``, only if there are some, quote the source: they must not be logged.
+    """
 
     code: str
     message: str
+    values: list[str] = Field(
+        default_factory=list[str], repr=False, exclude_if=not_, json_schema_extra={"maxItems": MAX_VALUES}
+    )
 
 
 class Translation(BaseModel):
@@ -66,6 +78,22 @@ class Problem(BaseModel):
     code: str
     detail: str
     request_id: str | None = None
+
+
+def bounded_values(values: Iterable[str]) -> list[str]:
+    """Return the first different values, cut to their limits."""
+    return list(dict.fromkeys(value[:MAX_VALUE_CHARS] for value in values))[:MAX_VALUES]
+
+
+def merge_notices(notices: Iterable[Notice], key: Callable[[Notice], Hashable]) -> list[Notice]:
+    """Return the first notice of each key, with the values of all."""
+    merged: dict[Hashable, Notice] = {}
+    for notice in notices:
+        first = merged.setdefault(key(notice), notice)
+        if first is not notice and notice.values:
+            values = bounded_values((*first.values, *notice.values))
+            merged[key(notice)] = first.model_copy(update={"values": values})
+    return list(merged.values())
 
 
 def unchanged(text: str, source: str | None, target: str, detected: Detected | None = None) -> Translation:

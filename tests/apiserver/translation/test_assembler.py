@@ -70,6 +70,16 @@ def test_each_issue_code_is_one_warning() -> None:
     assert [(n.code, n.message) for n in assembler.warnings()] == [(ODD.code, f"{ODD.message} (2 of 3 segments)")]
 
 
+def test_a_warning_has_the_values_of_all_segments() -> None:
+    assembler = Assembler(plan_of(text_step("a"), text_step("b")), None)
+    assembler.add(0, SegmentResult("A", (ODD.with_values(["1"]), ODD.with_values(["2"]))))
+    assembler.add(1, SegmentResult("B", (ODD.with_values(["2", "3"]),)))
+    assembler.close()
+    (warning,) = assembler.warnings()
+    assert (warning.code, warning.values) == (ODD.code, ["1", "2", "3"])
+    assert "2 of 2 segments" in warning.message
+
+
 def test_segment_in_pieces_adds_a_warning() -> None:
     assembler = Assembler(plan_of(text_step("a"), text_step("b")), None)
     assembler.add(0, SegmentResult("A", stage="pieces"))

@@ -212,6 +212,21 @@ async def test_problem_of_language_group_is_relayed(running: RunningProxy, fake:
     assert (got, problem["code"]) == (413, "too-large")
 
 
+async def test_values_of_warnings_pass_for_one_text_and_lists(running: RunningProxy, fake: FakeReplica) -> None:
+    notice = {"code": "number-changed", "message": "A number was changed.", "values": ["8:05"]}
+    one = {"translation": "8 h 50", "target_lang": "de", "model": "m", "warnings": [notice]}
+    english = {**one, "source_lang": "en", "route": ["en", "de"]}
+    for text, source, raw in (
+        ("at 8:05", "en", english),
+        (["at 8:05"], "en", {"results": [english]}),
+        ([ENGLISH], "auto", {"results": [english]}),
+    ):
+        fake.translate.raw = 200, json.dumps(raw).encode()
+        status, answer, _ = await running.translate(text, source)
+        assert status == 200
+        assert [each["warnings"] for each in answer.get("results", [answer])] == [[notice]]
+
+
 @pytest.mark.parametrize(
     "raw", [b"", b"no JSON", b"[]", b'{"results": []}', b'{"results": [{"translation": 1}]}', b"\xff"]
 )

@@ -32,6 +32,15 @@ def test_merge_legs_names_route_and_both_models() -> None:
     assert (merged.model, merged.route) == ("a+b", ["de", "en", "fr"])
 
 
+def test_merge_legs_joins_the_values_of_equal_warnings() -> None:
+    first = Translation(translation="x", source_lang="de", target_lang="en", model="a", route=["de", "en"])
+    last = Translation(translation="y", source_lang="en", target_lang="fr", model="b", route=["en", "fr"])
+    for leg, value in ((first, "5,5"), (last, "5.5")):
+        leg.warnings.append(Notice(code="number-changed", message="m", values=[value]))
+    merged = merge_legs(first, last, Route((pair("de>en"), pair("en>fr"))))
+    assert merged.warnings == [Notice(code="number-changed", message="m", values=["5,5", "5.5"])]
+
+
 def test_with_note_leaves_the_error_unchanged() -> None:
     error = RelayedError(code="too-large", http_status=413, title="t", detail="d.", facts={"limit": 1})
     noted = with_note(error, "Note.")
@@ -40,7 +49,7 @@ def test_with_note_leaves_the_error_unchanged() -> None:
 
 
 def test_warning_comes_after_those_of_the_results() -> None:
-    notice, before = Notice(code="new", message="m"), Notice(code="old", message="m")
+    notice, before = Notice(code="new", message="m"), Notice(code="old", message="m", values=["8:05"])
     one = Translation(
         translation="x", source_lang="en", target_lang="de", model="m", route=["en", "de"], warnings=[before]
     )
@@ -48,7 +57,7 @@ def test_warning_comes_after_those_of_the_results() -> None:
     several = TranslateRequest(text=["a", "b"], source_lang="en", target_lang="fr")
     answers = single.answer([one]), several.answer([one, one])
     assert json.loads(with_warning(single, answers[0], notice)) == json.loads(answers[0]) | {
-        "warnings": [{"code": "old", "message": "m"}, {"code": "new", "message": "m"}]
+        "warnings": [{"code": "old", "message": "m", "values": ["8:05"]}, {"code": "new", "message": "m"}]
     }
     with pytest.raises(ReplicaFailedError):
         with_warning(several, answers[0], notice)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import json
 
-from shared.protocol.answers import Detected, Problem, Translation
+from shared.protocol.answers import (
+    MAX_VALUE_CHARS,
+    MAX_VALUES,
+    Detected,
+    Notice,
+    Problem,
+    Translation,
+    bounded_values,
+    merge_notices,
+)
 
 
 def test_to_json_has_detected_only_after_detection() -> None:
@@ -12,6 +21,41 @@ def test_to_json_has_detected_only_after_detection() -> None:
     assert "detected" not in json.loads(plain.to_json())
     with_it = plain.model_copy(update={"detected": Detected(lang="en", confidence=0.5)})
     assert json.loads(with_it.to_json())["detected"] == {"lang": "en", "confidence": 0.5}
+
+
+def test_notice_has_values_only_if_there_are_some() -> None:
+    plain, valued = Notice(code="a", message="m"), Notice(code="b", message="m", values=["8:05"])
+    answer = Translation(
+        translation="a", source_lang="en", target_lang="de", model=None, route=[], warnings=[plain, valued]
+    )
+    assert json.loads(answer.to_json())["warnings"] == [
+        {"code": "a", "message": "m"},
+        {"code": "b", "message": "m", "values": ["8:05"]},
+    ]
+    assert Translation.model_validate_json(answer.to_json()) == answer
+    assert plain.model_dump() == {"code": "a", "message": "m"}
+    assert "8:05" not in repr(answer)
+
+
+def test_values_are_different_and_within_their_limits() -> None:
+    values = bounded_values(["5", "5", *(f"{number}" + "0" * 99 for number in range(20))])
+    assert values[0] == "5"
+    assert len(values) == len(set(values)) == MAX_VALUES
+    assert max(map(len, values)) == MAX_VALUE_CHARS
+
+
+def test_merged_notices_have_the_values_of_all() -> None:
+    notices = [
+        Notice(code="a", message="first"),
+        Notice(code="b", message="m"),
+        Notice(code="a", message="second", values=["1", "2"]),
+        Notice(code="a", message="third", values=["2", "3"]),
+    ]
+    assert merge_notices(notices, key=lambda notice: notice.code) == [
+        Notice(code="a", message="first", values=["1", "2", "3"]),
+        notices[1],
+    ]
+    assert notices[0].values == []
 
 
 def test_problem_keeps_unknown_members() -> None:
