@@ -1,0 +1,84 @@
+"""The sentences with names and numbers are whole, and what they expect stands in them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.quality.named_sentences import FOLDER, NamedSentence, read_named
+
+FROM_ENGLISH = ("en-de", "en-fr", "en-es")
+DIRECTIONS = sorted(file.stem for file in FOLDER.glob("*.tsv"))
+# Frames of the training data that a program wrote (source synthnames): a model learned these by heart.
+SYNTHETIC_FRAMES = re.compile(
+    r"will present the results|^Sales rose by|^The meeting with .* is on|visited our factory|answered the survey|"
+    r"^The next call is|units in \d{4}|, who was born in|^The price fell from|Please send the report to|^The invoice of|"
+    r"^Our office in|was signed on|^The flight to|to call back at|We will discuss the budget|would hire|is reserved for|"
+    r"the project will cost|attended the conference|^My phone number ends in|is the new head of|, the population of|"
+    r"^The train from .* arrives at|moved to .* in \d{4}"
+)
+
+
+@pytest.mark.parametrize("direction", FROM_ENGLISH)
+def test_each_language_has_300_sentences(direction: str) -> None:
+    assert len(read_named(direction)) == 300
+
+
+def test_no_sentence_stands_twice() -> None:
+    texts = [sentence.text for direction in DIRECTIONS for sentence in read_named(direction)]
+    assert sorted(texts) == sorted(set(texts))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_what_a_sentence_expects_stands_in_it(direction: str) -> None:
+    source = direction.split("-", maxsplit=1)[0]
+    wrong = {
+        sentence.text: lost
+        for sentence in read_named(direction)
+        if any(lost := sentence.lost_in(sentence.text, source))
+    }
+    assert not wrong, "not in the sentence, or digits that nothing expects"
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_each_sentence_expects_something(direction: str) -> None:
+    assert all(sentence.names or sentence.numbers for sentence in read_named(direction))
+
+
+@pytest.mark.parametrize("direction", FROM_ENGLISH)
+def test_sentences_are_unlike_the_training_frames(direction: str) -> None:
+    assert not [sentence.text for sentence in read_named(direction) if SYNTHETIC_FRAMES.search(sentence.text)]
+
+
+def test_wrong_name_is_lost() -> None:
+    sentence = NamedSentence("Zuzana paid 14 euros.", ["Zuzana"], ["€14"])
+
+    assert sentence.lost_in("Ascheburg zahlte 14 Euro.", "de") == (["Zuzana"], [], [])
+    assert sentence.lost_in("Zuzanas Kosten: 14 Euro", "de") == ([], [], [])
+
+
+def test_number_that_nobody_wrote_is_added() -> None:
+    sentence = NamedSentence("3 apples for 5 euros", [], ["3", "€5"])
+
+    assert sentence.lost_in("3 Äpfel für 5.30 Uhr", "de") == ([], ["€5"], ["5", "30"])
+
+
+def test_one_number_does_not_count_twice() -> None:
+    sentence = NamedSentence("2 dogs and 2 cats", [], ["2", "2"])
+
+    assert sentence.lost_in("2 Hunde und Katzen", "de").numbers == ["2"]
+    assert not any(sentence.lost_in("2 Hunde und zwei Katzen", "de"))
+
+
+def test_digits_of_a_name_are_no_number() -> None:
+    sentence = NamedSentence("The Velox 5 costs 5 euros.", ["Velox 5"], ["€5"])
+
+    assert sentence.lost_in("Der Velox 5 kostet Euro.", "de").numbers == ["€5"]
+
+
+def test_an_alternative_is_enough() -> None:
+    sentence = NamedSentence("I live in Ghent.", ["Ghent|Gent"], [])
+
+    assert not any(sentence.lost_in("Ich wohne in Gent.", "de"))
+    assert sentence.lost_in("Ich wohne in Genf.", "de").names == ["Ghent|Gent"]
