@@ -5,13 +5,14 @@ Knows nothing of the product's guards, so that these can be judged by it. Notati
     3   1250   -12   2.5   45%      number, in digits or in words
     €14   $240   £60   $1.3M   8B   price; M: million, B: thousand million
     8:05   6:40pm   9am             time; with am or pm any form that says which half of the day
-    14/3   y1997   3rd              day and month, year, ordinal
+    14/3   y1997   3rd   4–1        day and month, year, ordinal, score of a game
     =0151 2345678                   literally, but for spaces
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from benchmarks.quality.number_words import BELOW_100, THOUSAND, words_of_number, words_of_ordinal
@@ -57,33 +58,6 @@ _EVENING: Final = {
 _MARKER_CHARS: Final = 25
 _ROMAN: Final = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
 _NUMBER = re.compile(r"(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<fraction>\d+))?(?P<scale>[MB]?)(?P<percent>%?)")
-_PRICE = re.compile(r"(?P<currency>[€$£])(?P<number>\d+(?:\.\d+)?[MB]?)")
-_TIME = re.compile(r"(?P<hour>\d+)(?::(?P<minute>\d\d))?(?P<half>am|pm)?")
-_DATE = re.compile(r"(?P<day>\d+)/(?P<month>\d+)")
-_ORDINAL = re.compile(r"(?P<number>\d+)(?:st|nd|rd|th)")
-
-
-def number_pattern(expected: str, language: str) -> re.Pattern[str]:
-    """Return what finds any accepted form of an expected number; ValueError for one in no notation."""
-    forms = [form for one in expected.split("|") for form in _forms(one, language)]
-    return re.compile(f"{_BEGIN}(?:{'|'.join(forms)}){_END}", re.IGNORECASE)
-
-
-def _forms(expected: str, language: str) -> list[str]:
-    if expected[0] in "=y":
-        return [f"{_SPACE}?".join(map(re.escape, expected[1:].split(" ")))]
-    if found := _PRICE.fullmatch(expected):
-        return _price(found["currency"], found["number"], language)
-    if found := _NUMBER.fullmatch(expected):
-        forms = _number(found, language)
-        return [f"(?:{'|'.join(forms)}){_SPACE}?(?:%|{_PERCENT[language]})"] if found["percent"] else forms
-    if found := _DATE.fullmatch(expected):
-        return _date(int(found["day"]), int(found["month"]), language)
-    if found := _ORDINAL.fullmatch(expected):
-        return _ordinal(int(found["number"]), language)
-    if found := _TIME.fullmatch(expected):
-        return _time(int(found["hour"]), int(found["minute"] or 0), found["half"], language)
-    raise ValueError(f"{expected!r} is in no notation of expected numbers")
 
 
 def _digits(whole: str, fraction: str, language: str) -> str:
@@ -113,16 +87,15 @@ def _number(found: re.Match[str], language: str) -> list[str]:
         if len(whole) > 6 or int(whole) % 1_000_000 == 0:
             millions = str(int(whole) / 1_000_000).partition(".")
             forms.append(f"{_digits(millions[0], millions[2], language)}{_SPACE}(?:{_MILLION[language]})")
+    if found["percent"]:
+        return [f"(?:{'|'.join(forms)}){_SPACE}?(?:%|{_PERCENT[language]})"]
     if found["sign"]:
         return [f"(?:[-−–]|{_MINUS[language]}{_SPACE}){_SPACE}?(?:{'|'.join(forms)})"]
     return forms
 
 
-def _price(currency: str, number: str, language: str) -> list[str]:
-    found = _NUMBER.fullmatch(number)
-    if found is None:
-        raise ValueError(f"{number!r} is no amount")
-    amount, sign = "|".join(_number(found, language)), _CURRENCIES[currency]
+def _price(found: re.Match[str], language: str) -> list[str]:
+    amount, sign = "|".join(_number(found, language)), _CURRENCIES[found["currency"]]
     between = f"(?:{_SPACE}de{_SPACE}|{_SPACE}d['’]|[ \u00a0\u202f-])?"
     forms = [f"(?:{amount}){between}(?:{sign})", f"(?:{sign}){_SPACE}?(?:{amount})"]
     if found["fraction"] and not found["scale"]:
@@ -131,13 +104,21 @@ def _price(currency: str, number: str, language: str) -> list[str]:
     return forms
 
 
-def _date(day: int, month: int, language: str) -> list[str]:
+def _date(found: re.Match[str], language: str) -> list[str]:
+    day, month = int(found["day"]), int(found["month"])
     name = _MONTHS[language].split()[month - 1]
     ordinal = words_of_ordinal(day, language) or "(?!)"
     if language == "en":
         return [f"{name} {day}(?:st|nd|rd|th)?", f"{day}(?:st|nd|rd|th)? (?:of )?{name}", f"(?:{ordinal}) of {name}"]
     days = f"0?{day}(?:\\.?[º°]|\\.|er)?|{ordinal}"
     return [f"(?:{days}){_SPACE}?(?:de{_SPACE})?{name}", f"0?{day}{_SPACE}?[./]{_SPACE}?0?{month}[./]?"]
+
+
+def _score(found: re.Match[str], _language: str) -> list[str]:
+    # Some write the winner's first.
+    one, other = found["one"], found["other"]
+    between = f"{_SPACE}?(?:[-–:]|zu|à|a|to){_SPACE}?"
+    return [f"{one}{between}{other}", f"{other}{between}{one}"]
 
 
 def _roman(number: int) -> str:
@@ -148,7 +129,8 @@ def _roman(number: int) -> str:
     return letters
 
 
-def _ordinal(number: int, language: str) -> list[str]:
+def _ordinal(found: re.Match[str], language: str) -> list[str]:
+    number = int(found["number"])
     suffix = {
         "en": "(?:st|nd|rd|th)",
         "de": r"\.?",
@@ -159,7 +141,8 @@ def _ordinal(number: int, language: str) -> list[str]:
     return [*forms, words] if (words := words_of_ordinal(number, language)) else forms
 
 
-def _time(hour: int, minute: int, half: str | None, language: str) -> list[str]:
+def _time(found: re.Match[str], language: str) -> list[str]:
+    hour, minute, half = int(found["hour"]), int(found["minute"] or 0), found["half"]
     if half is None:
         return _clock(hour, minute, language)
     marker = f".{{0,{_MARKER_CHARS}}}?(?:{(_MORNING if half == 'am' else _EVENING)[language]})"
@@ -175,6 +158,10 @@ def _clock(hour: int, minute: int, language: str) -> list[str]:
     following = hour % 12 + 1
     now, after = f"(?:0?{hour}|{say(hour)})", f"(?:{following}|{say(following)})"
     forms = [f"0?{hour}{_SPACE}?[:.h]{_SPACE}?{minute:02d}"]
+    if language == "en":
+        full = "" if minute else f"|(?:at|around|by|until|till|after|before) {now}"
+        shown = f"[:.]{minute:02d}" if minute else "(?:[:.]00)?"
+        forms.append(f"{(hour - 1) % 12 + 1}{shown}{_SPACE}?{'p' if hour >= 12 else 'a'}\\.?{_SPACE}?m\\.?{full}")
     if minute == 0:
         hours = {
             "en": " o['’]clock",
@@ -206,3 +193,32 @@ def _clock(hour: int, minute: int, language: str) -> list[str]:
     }
     forms += [{15: quarters, 30: halves, 45: late}[minute][language]] if minute in (15, 30, 45) else []
     return forms
+
+
+def _literal(found: re.Match[str], _language: str) -> list[str]:
+    return [f"{_SPACE}?".join(map(re.escape, found["text"].split(" ")))]
+
+
+# The first that fits.
+_NOTATIONS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], str], list[str]]]]] = (
+    (re.compile(r"[=y](?P<text>.+)"), _literal),
+    (_NUMBER, _number),
+    (re.compile(f"(?P<currency>[€$£]){_NUMBER.pattern}"), _price),
+    (re.compile(r"(?P<day>\d+)/(?P<month>\d+)"), _date),
+    (re.compile(r"(?P<number>\d+)(?:st|nd|rd|th)"), _ordinal),
+    (re.compile(r"(?P<one>\d+)–(?P<other>\d+)"), _score),
+    (re.compile(r"(?P<hour>\d+)(?::(?P<minute>\d\d))?(?P<half>am|pm)?"), _time),
+)
+
+
+def number_pattern(expected: str, language: str) -> re.Pattern[str]:
+    """Return what finds any accepted form of an expected number; ValueError for one in no notation."""
+    forms = [form for alternative in expected.split("|") for form in _forms(alternative, language)]
+    return re.compile(f"{_BEGIN}(?:{'|'.join(forms)}){_END}", re.IGNORECASE)
+
+
+def _forms(expected: str, language: str) -> list[str]:
+    for notation, forms in _NOTATIONS:
+        if found := notation.fullmatch(expected):
+            return forms(found, language)
+    raise ValueError(f"{expected!r} is in no notation of expected numbers")
