@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import (
     load_file,  # pyright: ignore[reportUnknownVariableType] - safetensors leaves PathLike open
     save_file,  # pyright: ignore[reportUnknownVariableType] - the same
@@ -15,7 +16,7 @@ from safetensors.torch import (
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.tokenizer import BEGIN, END, PAD, PairTokenizer
+from models.tokenizer import BEGIN, END, PAD, DemoTokenizer
 
 HEAD_SIZE = 64
 CONTEXT_TOKENS = 512
@@ -43,9 +44,9 @@ class Shape:
 class Attention(nn.Module):
     """Causal self-attention with rotary positions."""
 
-    def __init__(self, shape: Shape, dropout: float) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.heads, self.dropout = shape.heads, dropout
+        self.heads = shape.heads
         self.q_proj = nn.Linear(shape.width, shape.width, bias=False)
         self.k_proj = nn.Linear(shape.width, shape.width, bias=False)
         self.v_proj = nn.Linear(shape.width, shape.width, bias=False)
@@ -62,35 +63,32 @@ class Attention(nn.Module):
         query = rotate(split(self.q_proj(hidden)), cosine, sine).to(value.dtype)
         key = rotate(split(self.k_proj(hidden)), cosine, sine).to(value.dtype)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        output = self.o_proj(mixed.transpose(1, 2).reshape(rows, length, width))
-        return functional.dropout(output, self.dropout, self.training)
+        return self.o_proj(mixed.transpose(1, 2).reshape(rows, length, width))
 
 
 class FeedForward(nn.Module):
     """The gated inner layer (SwiGLU)."""
 
-    def __init__(self, shape: Shape, dropout: float) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
-        self.dropout = dropout
         self.gate_proj = nn.Linear(shape.width, shape.inner, bias=False)
         self.up_proj = nn.Linear(shape.width, shape.inner, bias=False)
         self.down_proj = nn.Linear(shape.inner, shape.width, bias=False)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Return the layer's output at each position."""
-        gated = functional.silu(self.gate_proj(hidden)) * self.up_proj(hidden)
-        return functional.dropout(self.down_proj(gated), self.dropout, self.training)
+        return self.down_proj(functional.silu(self.gate_proj(hidden)) * self.up_proj(hidden))
 
 
 class Layer(nn.Module):
     """One decoder layer."""
 
-    def __init__(self, shape: Shape, dropout: float) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.input_layernorm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
-        self.self_attn = Attention(shape, dropout)
+        self.self_attn = Attention(shape)
         self.post_attention_layernorm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
-        self.mlp = FeedForward(shape, dropout)
+        self.mlp = FeedForward(shape)
 
     def forward(self, hidden: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         """Return the hidden states after this layer."""
@@ -104,11 +102,11 @@ class Llama(nn.Module):
     cosine: Tensor
     sine: Tensor
 
-    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
+    def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
         self.embed_tokens = nn.Embedding(shape.vocabulary, shape.width)
-        self.layers = nn.ModuleList(Layer(shape, dropout) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.width, eps=NORM_EPSILON)
         frequencies = 1 / ROPE_THETA ** (torch.arange(0, HEAD_SIZE, 2) / HEAD_SIZE)
         angles = torch.outer(torch.arange(CONTEXT_TOKENS), frequencies).repeat(1, 2)
@@ -147,26 +145,37 @@ def rotate(states: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     return states * cosine + torch.cat((-right, left), dim=-1) * sine
 
 
-def load_weights(folder: Path, dropout: float) -> Llama:
-    """Return the network that `save_folder` wrote, in float32 but with bfloat16 precision."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size")
-    model = Llama(Shape(*(config[size] for size in sizes)), dropout)
-    weights = load_file(folder / "model.safetensors")
-    model.load_state_dict({name.removeprefix(PREFIX): weight.float() for name, weight in weights.items()})
+def load_weights(folder: Path) -> Llama:
+    """Return the network that `save_folder` wrote, in float32 but with bfloat16 precision.
+
+    Raises:
+        ValueError: a file is missing, or its content is no such network.
+    """
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size")
+        model = Llama(Shape(*(config[size] for size in sizes)))
+        weights = load_file(folder / "model.safetensors")
+        model.load_state_dict({name.removeprefix(PREFIX): weight.float() for name, weight in weights.items()})
+    except (OSError, KeyError, RuntimeError, SafetensorError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder} holds no demo model: {type(error).__name__}: {error}") from error
     return model
 
 
-def save_folder(folder: Path, model: Llama, tokenizer: PairTokenizer) -> None:
-    """Write weights in bfloat16, the tokenizer, and three configuration files."""
+def save_folder(folder: Path, model: Llama, tokenizer: DemoTokenizer) -> None:
+    """Write weights in bfloat16, the tokenizer, and three configuration files.
+
+    The weights replace older ones at once, so that a reader never finds half of them.
+    """
     weights = {
         PREFIX + name: weight.detach().cpu().to(torch.bfloat16).contiguous()
         for name, weight in model.state_dict().items()
     }
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "model.safetensors"
-    save_file(weights, file, metadata={"format": "pt"})
-    file.chmod(0o644)  # safetensors permits only the owner to read it, but a container's user must as well
+    partial = folder / "model.safetensors.partial"
+    save_file(weights, partial, metadata={"format": "pt"})
+    partial.chmod(0o644)  # safetensors permits only the owner to read it, but a container's user must as well
+    partial.replace(folder / "model.safetensors")
     tokenizer.save(folder)
     marks = {
         "bos_token_id": tokenizer.id(BEGIN),
