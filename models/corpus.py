@@ -13,11 +13,11 @@ class Pair(NamedTuple):
 
     english: str
     other: str
-    language: str  # of ``other``
+    language: str = ""  # of ``other``
     source: str = DEFAULT_SOURCE
 
 
-def read_pairs(file: Path, language: str) -> list[Pair]:
+def read_pairs(file: Path, language: str = "") -> list[Pair]:
     """Return the pairs of a UTF-8 file of ``english<TAB>other[<TAB>source]`` lines.
 
     Raises:
@@ -36,5 +36,5 @@ def read_pairs(file: Path, language: str) -> list[Pair]:
         if len(row) > 1 and row[0] and row[1]
     ]
     if not pairs:
-        raise ValueError(f"{file} has no line of english<TAB>{language}")
+        raise ValueError(f"{file} has no line of english<TAB>other")
     return pairs

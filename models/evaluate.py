@@ -18,7 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from models.corpus import read_pairs
-from models.tokenizer import ENGLISH, PairTokenizer
+from models.tokenizer import ENGLISH, DemoTokenizer
 
 # One process, one thread, and no log on stdout among the scores; the environment has precedence.
 VLLM_ENVIRONMENT = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "OMP_NUM_THREADS": "1", "VLLM_LOGGING_LEVEL": "ERROR"}
@@ -49,8 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.environ.setdefault(name, value)
     from models.offline_engine import OfflineEngine  # noqa: PLC0415 - vLLM and torch read the settings when imported
 
-    tokenizer = PairTokenizer.load(options.model)
-    pairs, language = read_pairs(options.pairs)[: options.limit], tokenizer.language
+    try:
+        tokenizer = DemoTokenizer.load(options.model)
+        language = options.language or tokenizer.languages[0]
+        pairs = read_pairs(options.pairs, language)[: options.limit]
+    except (OSError, ValueError) as error:
+        raise SystemExit(str(error)) from error
     english, other = [pair.english for pair in pairs], [pair.other for pair in pairs]
     engine = OfflineEngine(options.model, options.dtype)
     for direction in (
@@ -76,6 +80,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--model", type=Path, required=True, help="folder of the model")
     add("--pairs", type=Path, required=True, help="file of english<TAB>other lines")
+    add("--language", help="the other language (default: the model's first)")
     add("--dtype", default="bfloat16", choices=("bfloat16", "float32"), help="number format (default: %(default)s)")
     add("--max-tokens", type=int, default=64, help="most tokens of an answer (default: %(default)s)")
     add("--limit", type=int, help="number of pairs, from the start of the file (default: all)")

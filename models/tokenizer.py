@@ -110,12 +110,13 @@ def with_placeholders(bpe: Tokenizer) -> Tokenizer:
     """Return a tokenizer with the same tokens, the placeholders and PART."""
     content = json.loads(bpe.to_str())
     vocabulary: dict[str, int] = content["model"]["vocab"]
+    added: list[str] = [token["content"] for token in content["added_tokens"]]
     for token in (*(space + spelling for spelling in SPELLINGS for space in ("", SPACE)), PART):
         vocabulary[token] = len(vocabulary)
     merges = [(left, right) for left, right in content["model"]["merges"]]
     # ignore_merges: a placeholder is in the vocabulary, but is no result of merges.
     larger = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, ignore_merges=True))
-    larger.add_special_tokens([*(token["content"] for token in content["added_tokens"]), PART])
+    larger.add_special_tokens([*added, PART])  # pyright: ignore[reportUnknownMemberType] - an open list type
     larger.normalizer = normalizers.Sequence(
         [normalizers.Prepend(" "), normalizers.Replace(Regex(rf"{_AFTER_OPEN}(?! )"), " ")]
     )

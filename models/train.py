@@ -106,9 +106,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--recipe", type=Path, required=True, help="TOML file: weights of sources, shares of variations")
-    several = {"type": language_file, "action": "append", "required": True, "metavar": "LANGUAGE=FILE"}
-    add("--train", **several, help="file of english<TAB>other[<TAB>source] lines; may be repeated")
-    add("--valid", **several, help="held-out file of the same format, for each language")
+    for name, text in (
+        ("--train", "file of english<TAB>other[<TAB>source] lines; may be repeated"),
+        ("--valid", "held-out file of the same format, for each language"),
+    ):
+        add(name, type=language_file, action="append", required=True, metavar="LANGUAGE=FILE", help=text)
     add("--out", type=Path, required=True, help="folder to write")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--init", type=Path, help="begin with this model folder's weights; other languages are possible")

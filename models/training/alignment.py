@@ -167,13 +167,14 @@ class Cooccurrences:
     def of(cls, english: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> Cooccurrences:
         """Return all pairs of words in the sentence pairs."""
         one, two = flat(english), flat(other)
-        lengths, other_lengths = (np.array([len(each) for each in side]) for side in (english, other))
+        lengths = np.array([len(each) for each in english], np.int64)
+        other_lengths = np.array([len(each) for each in other], np.int64)
         # Every English place is repeated for each word of its other side.
         repeats = np.repeat(other_lengths, lengths)
-        english_place = np.repeat(np.arange(len(one)), repeats)
+        english_place = np.repeat(np.arange(len(one), dtype=np.int64), repeats)
         first = np.repeat(np.cumsum(other_lengths) - other_lengths, lengths)
-        run = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        other_place = np.repeat(first, repeats) + run
+        nth = np.arange(len(english_place), dtype=np.int64) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        other_place = np.repeat(first, repeats) + nth
         width = int(two.max()) + 1
         keys, key_of = np.unique(one[english_place] * width + two[other_place], return_inverse=True)
         return cls(keys, key_of, english_place, other_place, width)

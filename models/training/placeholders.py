@@ -126,10 +126,8 @@ def with_placeholders(aligned: AlignedPair, rng: random.Random) -> Pair:
         for place in names_in(aligned):
             marks.add(place, NAME)
     if rng.random() < QUANTITY_SHARE:
-        for english, other in aligned.links:
-            one, two = aligned.english[english].text, aligned.other[other].text
-            if one[0].isdigit() and two[0].isdigit():
-                marks.add(Range(english, english), QUANTITY)
+        for place in numbers_in(aligned):
+            marks.add(place, QUANTITY)
     if rng.random() < TERM_SHARE:
         place = random_range(aligned, MAX_TERM_WORDS, rng)
         if all(len(word.text) >= MIN_TERM_CHARS for word in aligned.english[place.first : place.last + 1]):
@@ -140,12 +138,25 @@ def with_placeholders(aligned: AlignedPair, rng: random.Random) -> Pair:
     if rng.random() < ALONE_SHARE and (cuts := list(aligned.cuts())):
         cut = rng.choice(cuts)
         marks.add_mark(Mark(Range(cut.english, cut.english), Range(cut.other, cut.other), (ALONE,)))
-    number = len(marks.chosen) + 1
     pair = marks.write(rng)
+    return tagged_as_a_whole(pair, len(marks.chosen) + 1) if rng.random() < WHOLE_SHARE else pair
+
+
+def tagged_as_a_whole(pair: Pair, number: int) -> Pair:
+    """Return the pair in tags of that number, unless it has them already."""
     opening, closing = OPEN.format(n=number), CLOSE.format(n=number)
-    if rng.random() < WHOLE_SHARE and number <= PLACEHOLDERS and opening not in pair.english:
-        pair = pair._replace(english=f"{opening}{pair.english}{closing}", other=f"{opening}{pair.other}{closing}")
-    return pair
+    if number > PLACEHOLDERS or opening in pair.english:
+        return pair
+    return pair._replace(english=f"{opening}{pair.english}{closing}", other=f"{opening}{pair.other}{closing}")
+
+
+def numbers_in(aligned: AlignedPair) -> list[Range]:
+    """Return English numbers that are linked with numbers."""
+    return [
+        Range(english, english)
+        for english, other in aligned.links
+        if aligned.english[english].text[0].isdigit() and aligned.other[other].text[0].isdigit()
+    ]
 
 
 def names_in(aligned: AlignedPair) -> list[Range]:

@@ -51,10 +51,10 @@ def read_recipe(file: Path) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"cannot read the recipe {file}: {error}") from error
     if unknown := content.keys() - {"weights", "shares"}:
-        raise ValueError(f"{file}: unknown table {sorted(unknown)[0]}; a recipe has weights and shares")
+        raise ValueError(f"{file}: unknown table {min(unknown)}; a recipe has weights and shares")
     shares = numbers(file, content, "shares", 1.0)
     if unknown := shares.keys() - {each.name for each in fields(Shares)}:
-        raise ValueError(f"{file}: shares has no key {sorted(unknown)[0]}")
+        raise ValueError(f"{file}: shares has no key {min(unknown)}")
     return Recipe(numbers(file, content, "weights", MAX_WEIGHT), Shares(**shares))
 
 
