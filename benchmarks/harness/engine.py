@@ -59,6 +59,13 @@ class LocalModel:
         """Return the same model with so many slots, whatever its engine could run at once."""
         return replace(self, translator=_translator(self.entry, self.engine, self.metrics, at_once))
 
+    def with_options(self, options: Mapping[str, object]) -> LocalModel:
+        """Return the same model, its engine shared, with other values of its catalog entry."""
+        entry = self.entry.model_copy(update=dict(options))
+        return replace(
+            self, entry=entry, translator=_translator(entry, self.engine, self.metrics, self.engine.max_num_seqs)
+        )
+
     async def translate(self, pair: LanguagePair, texts: Sequence[TextRequest]) -> list[Translation]:
         """Translate every text as the API server does."""
         works = [work_item(pair, request, f"bench-{pair}-{number}") for number, request in enumerate(texts)]

@@ -1,185 +1,174 @@
 """Quality of translations with the guards and without, and what each guard catches.
 
-    python -m benchmarks.quality --pairs FOLDER [--catalog deploy/models/demo.yaml] [--limit 1000] [--each 20]
+    python -m benchmarks.quality --pairs FOLDER [--parts named,shown] [--limit 1000] [--each 20] [--out .run/quality]
 
-FOLDER holds a file NAME.valid.tsv of english<TAB>other lines for each model NAME of the catalog. "Without" asks the
-engine once per text with the same prompt, sampling and output limit and takes what comes; "with" is everything that the
-API server does. Scores are sacrebleu's over the whole file against its one reference. Prints Markdown.
+FOLDER holds a file en-XX.valid.tsv of english<TAB>other lines for each language of the catalog's models. "Without" asks
+the engine once per text with the same prompt, sampling and output limit and takes what comes; "with" is everything that
+the API server does. Writes report.md and results.json, which has also every text whose names or numbers were lost.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import random
+import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
-
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from typing import Final, Protocol
 
 from apiserver.catalog import loader
-from apiserver.guards.output_language import OutputLanguage
-from apiserver.guards.quality_guard import QualityGuard
-from apiserver.protection.placeholders import count_literals
-from apiserver.translation.assembler import TRANSLATED_IN_PIECES
-from benchmarks.harness.engine import LocalModel, TextRequest, running_model
-from benchmarks.harness.report import table
-from benchmarks.quality.hostile_texts import hostile_texts
-from models.corpus import Pair, read_pairs
+from apiserver.catalog.model_entry import ModelEntry
+from benchmarks.harness.engine import LocalModel, running_model
+from benchmarks.harness.program import add_names, options_parser
+from benchmarks.harness.report import RunFolder, table
+from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
+from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
+from benchmarks.quality.named.named_sentences import read_named
+from benchmarks.quality.samples import TATOEBA, tatoeba
+from benchmarks.quality.sentence_scores import (
+    PARAGRAPH_COLUMNS,
+    SENTENCE_COLUMNS,
+    ParagraphScore,
+    SentenceScore,
+    score_paragraphs,
+    score_sentences,
+    sides,
+)
+from benchmarks.quality.shown_sentences import (
+    RESULT,
+    SHOWN_COLUMNS,
+    ShownAnswer,
+    answer_shown,
+    in_order,
+    weights_digest,
+    write_result,
+)
+from benchmarks.quality.systems import systems
 from shared.languages import LanguagePair
 
-PARAGRAPH_SEED: Final = 5
-SENTENCE_COLUMNS: Final = ("direction", "guards", "chrF", "BLEU", "empty", "looped", "echoed", "warnings")
-PARAGRAPH_COLUMNS: Final = ("direction", "paragraphs", "chrF by sentence", "chrF by paragraph", "difference")
-HOSTILE_COLUMNS: Final = (
-    *("texts", "faulty without", "in pieces", "shown with a fault", "no usable output", "literal lost"),
-)
-# Of what a guard caught: the metric's label and the table's heading.
-GUARD_OUTCOMES: Final = {"mended": "mended", "shown": "shown with a warning", "given-up": "given up"}
+PARTS: Final = ("sentences", "named", "shown", "paragraphs", "hostile")
+# Parts that take their texts from files of ``--pairs``.
+WITH_PAIRS: Final = frozenset({"sentences", "paragraphs", "hostile"})
 
 
-def chrf(answers: Sequence[str], references: Sequence[str]) -> float:
-    """Return sacrebleu's chrF over the whole."""
-    return CHRF().corpus_score(list(answers), [list(references)]).score
+class Row(Protocol):
+    """Figures that are a row of a table."""
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells."""
+        ...
 
 
-def score(sources: Sequence[str], answers: Sequence[str], references: Sequence[str], looped: int) -> tuple[str, ...]:
-    """Return chrF and BLEU of answers, and how many are empty, looped or echoes."""
-    echoed = sum(_plain(source) == _plain(answer) for source, answer in zip(sources, answers, strict=True))
-    empty = sum(not answer.strip() for answer in answers)
-    bleu = BLEU().corpus_score(list(answers), [list(references)]).score
-    return f"{chrf(answers, references):.1f}", f"{bleu:.1f}", str(empty), str(looped), str(echoed)
+@dataclass
+class Figures:
+    """Everything measured, in the order of the models."""
+
+    sentences: list[SentenceScore] = field(default_factory=list[SentenceScore])
+    named: list[NamedScore] = field(default_factory=list[NamedScore])
+    shown: list[ShownAnswer] = field(default_factory=list[ShownAnswer])
+    paragraphs: list[ParagraphScore] = field(default_factory=list[ParagraphScore])
+    hostile: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
+    caught: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+
+    def lines(self) -> list[str]:
+        """Return the tables of what was measured."""
+        lines = [
+            *_section("Sentences", SENTENCE_COLUMNS, self.sentences),
+            *_section("Names and numbers", NAMED_COLUMNS, self.named),
+            *_section("Sentences as they come out", SHOWN_COLUMNS, in_order(self.shown)),
+            *_section("Paragraphs", PARAGRAPH_COLUMNS, self.paragraphs),
+        ]
+        if not self.hostile:
+            return lines
+        hostile = [
+            (kind, *(str(counts[column]) for column in HOSTILE_COLUMNS)) for kind, counts in self.hostile.items()
+        ]
+        guards = {
+            guard: [self.caught[guard, outcome] for outcome in GUARD_OUTCOMES] for guard, _ in sorted(self.caught)
+        }
+        outcomes = [(guard, str(sum(counts)), *map(str, counts)) for guard, counts in guards.items()]
+        lines += ["## Hostile texts", "", *table(("kind", *HOSTILE_COLUMNS), hostile), ""]
+        return [*lines, *table(("guard", "caught", *GUARD_OUTCOMES.values()), outcomes), ""]
+
+    def results(self) -> Mapping[str, object]:
+        """Return the figures for JSON."""
+        rows = {
+            name: [asdict(each) for each in getattr(self, name)]
+            for name in ("sentences", "named", "shown", "paragraphs")
+        }
+        caught = {f"{guard} {outcome}": count for (guard, outcome), count in self.caught.items()}
+        return {**rows, "hostile": {kind: dict(counts) for kind, counts in self.hostile.items()}, "caught": caught}
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold()
+def _section(title: str, columns: Iterable[str], rows: Iterable[Row]) -> list[str]:
+    cells = [row.row() for row in rows]
+    return [f"## {title}", "", *table(tuple(columns), cells), ""] if cells else []
 
 
-def paragraphs(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Cut the sentences into paragraphs of 3 to 10, the same ones every time."""
-    rng = random.Random(PARAGRAPH_SEED)  # noqa: S311 - variety, not secrets
-    left, groups = list(pairs), list[list[Pair]]()
-    while len(left) >= 3:
-        size = rng.randint(3, 10)
-        groups.append(left[:size])
-        left = left[size:]
-    return [group for group in groups if len(group) >= 3]
-
-
-def sides(pair: LanguagePair, rows: Sequence[Pair]) -> tuple[list[str], list[str]]:
-    """Return the direction's sources and references."""
-    english, other = [row.english for row in rows], [row.other for row in rows]
-    return (english, other) if pair.source == "en" else (other, english)
-
-
-async def score_sentences(model: LocalModel, pair: LanguagePair, rows: Sequence[Pair]) -> list[tuple[str, ...]]:
-    """Return one direction's scores without and with the guards."""
-    sources, references = sides(pair, rows)
-    bare = await model.generate(pair, sources)
-    guarded = await model.translate(pair, [TextRequest(text) for text in sources])
-    warnings = Counter(warning.code for translation in guarded for warning in translation.warnings)
-    # Without guards: what did not come to an end by itself.
-    endless = sum(generation.finish_reason != "stop" for generation in bare)
-    looped = warnings["output-too-long"] + warnings["output-repeats"]
-    without = score(sources, [generation.text.strip() for generation in bare], references, endless)
-    with_guards = score(sources, [translation.translation or "" for translation in guarded], references, looped)
-    return [(str(pair), "without", *without, "-"), (str(pair), "with", *with_guards, str(warnings.total()))]
-
-
-async def score_paragraphs(model: LocalModel, pair: LanguagePair, rows: Sequence[Pair]) -> tuple[str, ...]:
-    """Return how paragraphs score beside their sentences one by one."""
-    groups = paragraphs(rows)
-    flat = [row for group in groups for row in group]
-    sentences = iter(await model.translate(pair, [TextRequest(text) for text in sides(pair, flat)[0]]))
-    one_by_one = [" ".join(next(sentences).translation or "" for _ in group) for group in groups]
-    whole = await model.translate(pair, [TextRequest(" ".join(sides(pair, group)[0])) for group in groups])
-    references = [" ".join(sides(pair, group)[1]) for group in groups]
-    first = chrf(one_by_one, references)
-    second = chrf([translation.translation or "" for translation in whole], references)
-    return str(pair), str(len(groups)), f"{first:.1f}", f"{second:.1f}", f"{second - first:+.1f}"
-
-
-def misses(answer: str, literals: Mapping[str, int]) -> bool:
-    """Whether an answer lacks something that must survive literally."""
-    return any(answer.count(literal) < count for literal, count in literals.items())
-
-
-async def judge_hostile(
-    model: LocalModel, pair: LanguagePair, rows: Sequence[Pair], each: int
-) -> dict[str, Counter[str]]:
-    """Count, per kind of hostile text, the columns of :data:`HOSTILE_COLUMNS`."""
-    sources, foreign = sides(pair, rows)
-    texts = hostile_texts(sources, foreign, each)
-    guard = QualityGuard(OutputLanguage())
-    bare = await model.generate(pair, [text.request.text for text in texts])
-    guarded = await model.translate(pair, [text.request for text in texts])
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for (kind, request), raw, translation in zip(texts, bare, guarded, strict=True):
-        literals = Counter([*request.do_not_translate, *request.terms.values()]) + count_literals(request.text)
-        faulty = bool(guard.find_issues(request.text, replace(raw, text=raw.text.strip()), pair))
-        codes = {warning.code for warning in translation.warnings}
-        shown = translation.translation
-        facts = (
-            True,
-            faulty or misses(raw.text, literals),
-            shown is not None and codes == {TRANSLATED_IN_PIECES.code},
-            shown is not None and bool(codes - {TRANSLATED_IN_PIECES.code}),
-            shown is None,
-            shown is not None and misses(shown, literals),
-        )
-        counts[kind] += Counter({column: int(fact) for column, fact in zip(HOSTILE_COLUMNS, facts, strict=True)})
-    return counts
-
-
-def guard_counts(model: LocalModel) -> Counter[tuple[str, str]]:
-    """Return what each guard caught so far, by its outcome."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for sample in (sample for metric in model.metrics.guards.collect() for sample in metric.samples):
-        if sample.name.endswith("_total"):  # of each pair
-            counts[sample.labels["guard"], sample.labels["outcome"]] += int(sample.value)
-    return counts
-
-
-async def measure(options: argparse.Namespace) -> None:
-    """Print every table."""
-    kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    caught: Counter[tuple[str, str]] = Counter()
-    for entry in loader.load(options.catalog):
-        rows, pairs = read_pairs(options.pairs / f"{entry.name}.valid.tsv")[: options.limit], entry.all_pairs
+async def measure(options: argparse.Namespace, entries: Iterable[ModelEntry]) -> Figures:
+    """Run each model and measure the wanted parts."""
+    figures = Figures()
+    for entry in entries:
         async with running_model(entry) as model:
-            print(f"\n## {entry.name}, {len(rows)} sentences\n")
-            _print_table(SENTENCE_COLUMNS, [row for pair in pairs for row in await score_sentences(model, pair, rows)])
-            _print_table(PARAGRAPH_COLUMNS, [await score_paragraphs(model, pair, rows) for pair in pairs])
-            before = guard_counts(model)
-            for pair in pairs:
-                for kind, counts in (await judge_hostile(model, pair, rows, options.each)).items():
-                    kinds[kind] += counts
-            caught += guard_counts(model) - before
-    print("## Hostile texts\n")
-    hostile = [(kind, *(str(counts[column]) for column in HOSTILE_COLUMNS)) for kind, counts in kinds.items()]
-    _print_table(("kind", *HOSTILE_COLUMNS), hostile)
-    by_guard = {guard: [caught[guard, outcome] for outcome in GUARD_OUTCOMES] for guard, _ in sorted(caught)}
-    rows = [(guard, str(sum(counts)), *map(str, counts)) for guard, counts in by_guard.items()]
-    _print_table(("guard", "caught", *GUARD_OUTCOMES.values()), rows)
+            for pair in entry.all_pairs:
+                await _measure_pair(figures, model, pair, options)
+    return figures
 
 
-def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    print("\n".join([*table(headings, rows), ""]), flush=True)
+async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair, options: argparse.Namespace) -> None:
+    begin, compared = time.monotonic(), systems(model)
+
+    def progress(part: str) -> None:
+        print(f"{time.monotonic() - begin:6.1f} s  {model.entry.name}  {pair}  {part}", file=sys.stderr, flush=True)
+
+    rows = tatoeba(options.pairs, pair, options.limit) if WITH_PAIRS & set(options.parts) else []
+    if "sentences" in options.parts:
+        figures.sentences += await score_sentences(compared, TATOEBA, pair, rows)
+        progress("sentences")
+    if "named" in options.parts and (sentences := read_named(str(pair))[: options.limit]):
+        figures.named += [await score_named(system, pair, sentences) for system in compared]
+        progress("named")
+    if "shown" in options.parts:
+        figures.shown += await answer_shown(compared[1], pair)
+        progress("shown")
+    if "paragraphs" in options.parts:
+        figures.paragraphs.append(await score_paragraphs(compared[1], pair, rows))
+        progress("paragraphs")
+    if "hostile" in options.parts:
+        before = guard_counts(model)
+        for kind, counts in (await judge_hostile(model, pair, *sides(pair, rows), options.each)).items():
+            figures.hostile[kind] += counts
+        figures.caught += guard_counts(model) - before
+        progress("hostile")
 
 
 def main() -> None:
-    """Measure and print."""
-    formatter = argparse.ArgumentDefaultsHelpFormatter
-    parser = argparse.ArgumentParser("python -m benchmarks.quality", formatter_class=formatter)
-    parser.add_argument("--pairs", type=Path, required=True, help="folder of NAME.valid.tsv files")
+    """Measure, print and write."""
+    parser = options_parser("quality", "Quality of translations with guards and without.")
+    parser.add_argument("--pairs", type=Path, help="folder of en-XX.valid.tsv files")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"))
-    parser.add_argument("--limit", type=int, default=1000, help="sentences per model")
+    parser.add_argument("--models", default="", help="names of the catalog, comma-separated; without it all")
+    parser.add_argument("--limit", type=int, default=1000, help="sentences of each direction")
     parser.add_argument("--each", type=int, default=20, help="hostile texts of each kind and direction")
-    asyncio.run(measure(parser.parse_args()))
+    parser.add_argument("--publish", action="store_true", help=f"write {RESULT.name} too, which the documents quote")
+    add_names(parser, "--parts", PARTS)
+    options = parser.parse_args()
+    if options.pairs is None and (needing := WITH_PAIRS & set(options.parts)):
+        parser.error(f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,shown")
+    entries = loader.load(options.catalog, tuple(filter(None, options.models.split(","))))
+    folder = RunFolder(options.out)
+    figures = asyncio.run(measure(options, entries))
+    digests = {entry.name: weights_digest(Path(entry.path)) for entry in entries}
+    if options.publish:
+        write_result(RESULT, entries, in_order(figures.shown))
+    lines = "\n".join(figures.lines()).strip()
+    folder.write(
+        f"# Quality\n\n{folder.machine}.\n\n{lines}\n",
+        {"machine": folder.machine, "weights": digests, **figures.results()},
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.quality.number_forms import number_pattern
+from benchmarks.quality.named.number_forms import number_pattern
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,16 @@ _EN = (
 _EN_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _DE = (
     *("null", "ein(?:e[nmrs]?|s)?", "zwei|beiden?", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"),
-    *("zehn", "elf", "zwölf|Dutzend", "dreizehn", "vierzehn", "fünfzehn|Viertelstunde", "sechzehn", "siebzehn"),
+    *(
+        "zehn",
+        "elf",
+        "zwölf|Dutzend",
+        "dreizehn",
+        "vierzehn",
+        "fünfzehn|Viertel(?:stunde| einer Stunde)",
+        "sechzehn",
+        "siebzehn",
+    ),
     *("achtzehn", "neunzehn"),
 )
 _DE_TENS = ("zwanzig", "drei(?:ß|ss)ig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig")

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from benchmarks.quality.number_words import BELOW_100, THOUSAND, words_of_number, words_of_ordinal
+from benchmarks.quality.named.number_words import BELOW_100, THOUSAND, words_of_number, words_of_ordinal
 
 _SPACE: Final = "[ \u00a0\u202f]"
 _GROUP: Final = {

@@ -1,0 +1,1 @@
+"""Tests of what a translation keeps of names and numbers."""
