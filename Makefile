@@ -37,8 +37,10 @@ PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_vers
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup screenshots test-all fuzz check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak bench-overload \
-	bench-connections bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path plan
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup screenshots test-all fuzz \
+	check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak \
+	bench-overload bench-connections bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
+	plan shown-sentences
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -142,8 +144,12 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 tune: dev  ## Measure how many texts an engine should run at once; print catalog lines. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
 
-bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG)
+bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of *.valid.tsv HELD_OUT=folder of *.held-out.tsv PARTS= LIMIT=1000 CATALOG= OUT=.run/quality)
+	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG) --out $(or $(OUT),.run/quality) \
+		$(if $(HELD_OUT),--held-out $(HELD_OUT)) $(if $(PARTS),--parts $(PARTS)) $(if $(LIMIT),--limit $(LIMIT))
+
+shown-sentences: dev  ## Translate the sentences that README.md and models/CARD.md show; write docs/benchmarks/shown_sentences.json.
+	@$(BIN)/python -m benchmarks.quality --parts shown --publish --catalog $(CATALOG)
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv

@@ -1,10 +1,14 @@
 """Quality: translations with and without guards, false alarms, and long texts beside short ones.
 
 - ``__main__``: quality with and without guards, and what each guard does.
+- ``bootstrap``: chrF with its intervals.
 - ``guard_alarms``: false alarms on reference translations.
+- ``hostile_scores``: what becomes of hostile texts.
 - ``hostile_texts``: texts that translators are known to fail on.
 - ``long_text``: short requests beside a long document.
-- ``named_sentences``: sentences with names and numbers (``named/*.tsv``), and what a translation lost.
-- ``number_forms``: accepted written forms of an expected number in a language.
-- ``number_words``: numbers in words.
+- ``named/``: sentences with names and numbers, and what translations keep of them.
+- ``samples``: sentences with references.
+- ``sentence_scores``: scores of sentences and paragraphs against references.
+- ``shown_sentences``: sentences of the documents, as they come out.
+- ``systems``: what is compared.
 """

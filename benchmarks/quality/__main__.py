@@ -27,7 +27,7 @@ from benchmarks.harness.report import RunFolder, table
 from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
 from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
 from benchmarks.quality.named.named_sentences import read_named
-from benchmarks.quality.samples import TATOEBA, tatoeba
+from benchmarks.quality.samples import has_english, samples, tatoeba
 from benchmarks.quality.sentence_scores import (
     PARAGRAPH_COLUMNS,
     SENTENCE_COLUMNS,
@@ -113,7 +113,7 @@ async def measure(options: argparse.Namespace, entries: Iterable[ModelEntry]) ->
     figures = Figures()
     for entry in entries:
         async with running_model(entry) as model:
-            for pair in entry.all_pairs:
+            for pair in filter(has_english, entry.all_pairs):
                 await _measure_pair(figures, model, pair, options)
     return figures
 
@@ -124,10 +124,11 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
     def progress(part: str) -> None:
         print(f"{time.monotonic() - begin:6.1f} s  {model.entry.name}  {pair}  {part}", file=sys.stderr, flush=True)
 
-    rows = tatoeba(options.pairs, pair, options.limit) if WITH_PAIRS & set(options.parts) else []
+    rows = tatoeba(options.pairs, pair, options.limit).pairs if WITH_PAIRS & set(options.parts) else []
     if "sentences" in options.parts:
-        figures.sentences += await score_sentences(compared, TATOEBA, pair, rows)
-        progress("sentences")
+        for sample in samples(options.pairs, options.held_out, pair, options.limit):
+            figures.sentences += await score_sentences(compared, sample.name, pair, sample.pairs)
+            progress(f"sentences of {sample.name}")
     if "named" in options.parts and (sentences := read_named(str(pair))[: options.limit]):
         figures.named += [await score_named(system, pair, sentences) for system in compared]
         progress("named")
@@ -149,6 +150,9 @@ def main() -> None:
     """Measure, print and write."""
     parser = options_parser("quality", "Quality of translations with guards and without.")
     parser.add_argument("--pairs", type=Path, help="folder of en-XX.valid.tsv files")
+    parser.add_argument(
+        "--held-out", type=Path, help="folder of en-XX.held-out.tsv files of `python -m models.hold_out`"
+    )
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"))
     parser.add_argument("--models", default="", help="names of the catalog, comma-separated; without it all")
     parser.add_argument("--limit", type=int, default=1000, help="sentences of each direction")
@@ -158,6 +162,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.pairs is None and (needing := WITH_PAIRS & set(options.parts)):
         parser.error(f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,shown")
+    if options.publish and "shown" not in options.parts:
+        parser.error("--publish needs the part shown")
     entries = loader.load(options.catalog, tuple(filter(None, options.models.split(","))))
     folder = RunFolder(options.out)
     figures = asyncio.run(measure(options, entries))

@@ -33,7 +33,8 @@ class Interval:
 
     def signed(self) -> str:
         """Return it as a difference, with signs."""
-        return f"{self.value:+.1f} [{self.low:+.1f}, {self.high:+.1f}]"
+        value, low, high = (round(each, 1) + 0.0 for each in (self.value, self.low, self.high))  # without -0.0
+        return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,43 @@
-"""Sentences of a direction: Tatoeba's validation files, and held-out ones of longer and more formal sources."""
+"""Sentences of a direction with their references: Tatoeba's, and held-out ones of longer and more formal sources."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from models.corpus import Pair, read_pairs
 from shared.languages import LanguagePair
 
 TATOEBA: Final = "Tatoeba"
+# Written by ``python -m models.hold_out``; no model of a later generation learnt from them.
+HELD_OUT: Final = "parallel"
+
+
+class Sample(NamedTuple):
+    """Pairs by their origin."""
+
+    name: str
+    pairs: list[Pair]
+
+
+def has_english(pair: LanguagePair) -> bool:
+    """Whether one side is English, as in every file."""
+    return "en" in {pair.source, pair.target}
 
 
 def other_language(pair: LanguagePair) -> str:
-    """Return the side that is not English; ValueError if neither or both are."""
-    if (pair.source == "en") == (pair.target == "en"):
-        raise ValueError(f"{pair} is measured with no file: they have English and one other language")
+    """Return the side that is not English."""
     return pair.target if pair.source == "en" else pair.source
 
 
-def tatoeba(folder: Path, pair: LanguagePair, limit: int) -> list[Pair]:
+def tatoeba(folder: Path, pair: LanguagePair, limit: int) -> Sample:
     """Return the first pairs of en-XX.valid.tsv."""
-    return read_pairs(folder / f"en-{other_language(pair)}.valid.tsv")[:limit]
+    return Sample(TATOEBA, read_pairs(folder / f"en-{other_language(pair)}.valid.tsv")[:limit])
+
+
+def samples(folder: Path, held_out: Path | None, pair: LanguagePair, limit: int) -> Iterator[Sample]:
+    """Yield Tatoeba's pairs and, of their folder if there is one, the held-out ones of en-XX.held-out.tsv."""
+    yield tatoeba(folder, pair, limit)
+    if held_out is not None:
+        yield Sample(HELD_OUT, read_pairs(held_out / f"en-{other_language(pair)}.held-out.tsv")[:limit])

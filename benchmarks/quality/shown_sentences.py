@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypedDict, cast
 
 from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.harness.report import NONE
@@ -23,7 +23,7 @@ FILE: Final = Path(__file__).with_suffix(".tsv")
 # The committed result that the documents quote.
 RESULT: Final = Path(__file__).parents[2] / "docs" / "benchmarks" / "shown_sentences.json"
 WEIGHTS: Final = "model.safetensors"
-SHOWN_COLUMNS: Final = ("direction", "text", "answer", "lost", "warnings")
+SHOWN_COLUMNS: Final = ("direction", "text", "answer", "warnings", "lost")
 
 
 class ShownSentence(NamedTuple):
@@ -32,6 +32,21 @@ class ShownSentence(NamedTuple):
     document: str
     direction: str
     sentence: NamedSentence
+
+
+class _Answer(TypedDict):
+    document: str
+    direction: str
+    text: str
+    answer: str | None
+    lost: list[str]
+    warnings: list[str]
+    values: dict[str, list[str]]
+
+
+class _Result(TypedDict):
+    weights: dict[str, str]
+    answers: list[_Answer]
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,11 @@ class ShownAnswer:
         """Return the cells of :data:`SHOWN_COLUMNS`."""
         warnings = (f"`{code}` {', '.join(self.values.get(code, ()))}".strip() for code in self.warnings)
         answer = "no answer" if self.answer is None else self.answer
-        return (self.direction, self.text, answer, ", ".join(self.lost) or NONE, "; ".join(warnings) or NONE)
+        return (self.direction, self.text, answer, "; ".join(warnings) or NONE, ", ".join(self.lost) or NONE)
+
+    def shown(self) -> str:
+        """Return the begin of the row that a document has: all but what was lost."""
+        return f"| {' | '.join(self.row()[:-1])} |"
 
 
 def read_shown(file: Path = FILE) -> list[ShownSentence]:
@@ -93,5 +112,11 @@ def weights_digest(folder: Path) -> str:
 def write_result(file: Path, entries: Iterable[ModelEntry], answers: Sequence[ShownAnswer]) -> None:
     """Write the answers with the digests of the weights that gave them."""
     digests = {entry.name: weights_digest(Path(entry.path)) for entry in entries}
-    result: dict[str, Any] = {"weights": digests, "answers": [asdict(answer) for answer in answers]}
+    result = {"weights": digests, "answers": [asdict(answer) for answer in answers]}
     file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_result(file: Path = RESULT) -> tuple[Mapping[str, str], list[ShownAnswer]]:
+    """Return the digests of each model's weights, and the answers."""
+    result = cast("_Result", json.loads(file.read_text(encoding="utf-8")))
+    return result["weights"], [ShownAnswer(**answer) for answer in result["answers"]]
