@@ -148,7 +148,7 @@ bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of
 	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG) --out $(or $(OUT),.run/quality) \
 		$(if $(HELD_OUT),--held-out $(HELD_OUT)) $(if $(PARTS),--parts $(PARTS)) $(if $(LIMIT),--limit $(LIMIT))
 
-shown-sentences: dev  ## Translate the sentences that README.md and models/CARD.md show; write docs/benchmarks/shown_sentences.json.
+shown-sentences: dev  ## Translate the sentences that README.md, models/CARD.md and docs/benchmarks/quality.md show, and renew their rows.
 	@$(BIN)/python -m benchmarks.quality --parts shown --publish --catalog $(CATALOG)
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)

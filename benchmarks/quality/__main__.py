@@ -44,6 +44,7 @@ from benchmarks.quality.shown_sentences import (
     answer_shown,
     in_order,
     weights_digest,
+    write_documents,
     write_result,
 )
 from benchmarks.quality.systems import systems
@@ -157,7 +158,7 @@ def main() -> None:
     parser.add_argument("--models", default="", help="names of the catalog, comma-separated; without it all")
     parser.add_argument("--limit", type=int, default=1000, help="sentences of each direction")
     parser.add_argument("--each", type=int, default=20, help="hostile texts of each kind and direction")
-    parser.add_argument("--publish", action="store_true", help=f"write {RESULT.name} too, which the documents quote")
+    parser.add_argument("--publish", action="store_true", help=f"write {RESULT.name} and the documents' rows too")
     add_names(parser, "--parts", PARTS)
     options = parser.parse_args()
     if options.pairs is None and (needing := WITH_PAIRS & set(options.parts)):
@@ -170,6 +171,7 @@ def main() -> None:
     digests = {entry.name: weights_digest(Path(entry.path)) for entry in entries}
     if options.publish:
         write_result(RESULT, entries, in_order(figures.shown))
+        write_documents(figures.shown)
     lines = "\n".join(figures.lines()).strip()
     folder.write(
         f"# Quality\n\n{folder.machine}.\n\n{lines}\n",

@@ -20,8 +20,14 @@ from benchmarks.quality.systems import System
 from shared.languages import LanguagePair
 
 FILE: Final = Path(__file__).with_suffix(".tsv")
+ROOT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = {
+    "readme": ROOT / "README.md",
+    "card": ROOT / "models" / "CARD.md",
+    "faulty": ROOT / "docs" / "benchmarks" / "quality.md",
+}
 # The committed result that the documents quote.
-RESULT: Final = Path(__file__).parents[2] / "docs" / "benchmarks" / "shown_sentences.json"
+RESULT: Final = ROOT / "docs" / "benchmarks" / "shown_sentences.json"
 WEIGHTS: Final = "model.safetensors"
 SHOWN_COLUMNS: Final = ("direction", "text", "answer", "warnings", "lost")
 
@@ -68,7 +74,7 @@ class ShownAnswer:
         return (self.direction, self.text, answer, "; ".join(warnings) or NONE, ", ".join(self.lost) or NONE)
 
     def shown(self) -> str:
-        """Return the begin of the row that a document has: all but what was lost."""
+        """Return the row of a document: all but what was lost."""
         return f"| {' | '.join(self.row()[:-1])} |"
 
 
@@ -114,6 +120,26 @@ def write_result(file: Path, entries: Iterable[ModelEntry], answers: Sequence[Sh
     digests = {entry.name: weights_digest(Path(entry.path)) for entry in entries}
     result = {"weights": digests, "answers": [asdict(answer) for answer in answers]}
     file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def with_answers(document: str, answers: Iterable[ShownAnswer]) -> str:
+    """Return a document's text with its rows of these sentences renewed; a cell of its own behind them stays."""
+    lines = document.split("\n")
+    for answer in answers:
+        begin = f"| {answer.direction} | {answer.text} | "
+        for number, line in enumerate(lines):
+            if line.startswith(begin):
+                own = line.strip("| ").split(" | ")[len(SHOWN_COLUMNS) - 1 :]
+                last = answer.row()[-1:] if answer.document == "faulty" else own
+                lines[number] = " ".join([answer.shown(), *(f"{cell} |" for cell in last)])
+    return "\n".join(lines)
+
+
+def write_documents(answers: Sequence[ShownAnswer]) -> None:
+    """Renew the rows of every document."""
+    for name, file in DOCUMENTS.items():
+        text = file.read_text(encoding="utf-8")
+        file.write_text(with_answers(text, [each for each in answers if each.document == name]), encoding="utf-8")
 
 
 def read_result(file: Path = RESULT) -> tuple[Mapping[str, str], list[ShownAnswer]]:
