@@ -60,9 +60,14 @@ class DemoTokenizer:
         """Return the tokenizer in a model's folder; placeholders are added if it lacks them.
 
         Raises:
-            ValueError: its languages are not English and others.
+            ValueError: the file cannot be read, or its languages are not English and others.
         """
-        return cls.parse((model / "tokenizer.json").read_text(encoding="utf-8"))
+        file = model / "tokenizer.json"
+        try:
+            saved = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"cannot read {file}: {error}") from error
+        return cls.parse(saved)
 
     @classmethod
     def parse(cls, saved: str) -> DemoTokenizer:
@@ -118,7 +123,7 @@ def with_placeholders(bpe: Tokenizer) -> Tokenizer:
     larger = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, ignore_merges=True))
     larger.add_special_tokens([*added, PART])  # pyright: ignore[reportUnknownMemberType] - an open list type
     larger.normalizer = normalizers.Sequence(
-        [normalizers.Prepend(" "), normalizers.Replace(Regex(rf"{_AFTER_OPEN}(?! )"), " ")]
+        [normalizers.Prepend(" "), normalizers.Replace(Regex(rf"{_AFTER_OPEN}(?=\S)"), " ")]
     )
     larger.pre_tokenizer = pre_tokenizers.Sequence(
         [

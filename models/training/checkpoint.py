@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_name(f"{file.name}.partial")
     with partial.open("wb") as stream:
-        torch.save({"format": FORMAT} | asdict(checkpoint), stream)  # pyright: ignore[reportUnknownMemberType] - torch's
+        torch.save({"format": FORMAT} | vars(checkpoint), stream)  # pyright: ignore[reportUnknownMemberType] - torch's
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(file)
@@ -45,11 +45,17 @@ def read_checkpoint(file: Path) -> Checkpoint:
         ValueError: the file is missing or torn, or of another format.
     """
     try:
-        content: Any = torch.load(file, map_location="cpu", weights_only=True)  # pyright: ignore[reportUnknownMemberType] - torch's
+        stream = file.open("rb")
     except OSError as error:
         raise ValueError(f"cannot read the checkpoint {file}: {error.strerror}") from error
-    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{file} is no whole checkpoint ({type(error).__name__}): begin again with --init") from error
-    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:  # pyright: ignore[reportUnknownMemberType] - any type
+    with stream:
+        try:
+            content: Any = torch.load(stream, map_location="cpu", weights_only=True)  # pyright: ignore[reportUnknownMemberType] - torch's
+        except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            raise ValueError(
+                f"{file} is no whole checkpoint ({type(error).__name__}): begin again with --init"
+            ) from error
+    expected = {"format", *(each.name for each in fields(Checkpoint))}
+    if not isinstance(content, dict) or content.keys() != expected or content.pop("format") != FORMAT:  # pyright: ignore[reportUnknownMemberType] - any type
         raise ValueError(f"{file} is no checkpoint of format {FORMAT}")
-    return Checkpoint(**content)  # pyright: ignore[reportUnknownArgumentType] - the format says which keys
+    return Checkpoint(**content)  # pyright: ignore[reportUnknownArgumentType] - the keys were compared

@@ -21,7 +21,7 @@ from models.training.optimisers import Optimisers, Rates
 
 SMOOTHING = 0.1
 REPORT_STEPS, VALIDATE_STEPS = 100, 500
-CHECKPOINT_SECONDS = 300.0
+CHECKPOINT_SECONDS = 120.0
 LONGEST_SAMPLE = 60
 SAMPLES = (
     "My name is Anna and I live in Rotterdam.",
@@ -41,9 +41,10 @@ class StopSignal:
     def listen(self) -> None:
         """Take both signals of this process."""
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._set)
+            signal.signal(number, self.receive)
 
-    def _set(self, _number: int, _frame: FrameType | None) -> None:
+    def receive(self, _number: int, _frame: FrameType | None) -> None:
+        """Stop at the next step."""
         self.is_set = True
 
 
