@@ -153,6 +153,7 @@ shown-sentences: dev  ## Translate the sentences that README.md, models/CARD.md 
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.name_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv)
 	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import langcodes
@@ -94,6 +95,13 @@ def _family_name(value: str) -> str:
     return value
 
 
+class MaskKind(StrEnum):
+    """Kind of words that travel as placeholders from the first try."""
+
+    NAMES = "names"  # names that the model does not know, handles and product codes
+    NUMBERS = "numbers"
+
+
 class SegmentLimits(BaseModel):
     """Limits of the text in one engine request; None means no limit."""
 
@@ -120,6 +128,9 @@ class ModelEntry(BaseModel):
     ]
     sampling: Sampling = Field(default=Sampling(), description="Values that replace those of the family.")
     segment: SegmentLimits = SegmentLimits()
+    masks: tuple[MaskKind, ...] = Field(
+        default=(), description="What travels as placeholders from the first try: names, numbers."
+    )
     engine: dict[str, Any] = Field(default_factory=dict, description="vLLM's engine arguments, by name.")
     canaries: dict[str, str] = Field(default_factory=dict, description="Canary text per source language.")
 
@@ -173,6 +184,7 @@ def _issues_of(entry: ModelEntry) -> Iterator[tuple[Where, str]]:
         yield (), "pairs, or at least two languages, must name what the model serves"
     yield from _written_twice("pairs", entry.pairs)
     yield from _written_twice("languages", entry.languages)
+    yield from _written_twice("masks", entry.masks)
     yield from _unknown_to_the_family(entry)
     yield from _wrong_arguments(entry.engine)
     for source in dict.fromkeys(pair.source for pair in entry.all_pairs):

@@ -15,6 +15,7 @@ class OutputIssue:
 
     ``usable``: the output may be shown with a warning if there is no better one. The lowest ``weight`` is the best.
     ``values``: what was lost or changed, as the source writes it; for the client alone, never for logs and metrics.
+    ``retried``: another output may be without it; if not, the issue is only shown.
     """
 
     code: str
@@ -22,6 +23,7 @@ class OutputIssue:
     usable: bool
     weight: int
     values: tuple[str, ...] = field(default=(), repr=False)
+    retried: bool = True
 
     def with_values(self, values: Iterable[str]) -> Self:
         """Return the issue with values, within their limits (shared/protocol/answers.py)."""
@@ -78,3 +80,8 @@ CONTROLS: Final = OutputIssue(
 NOTES: Final = OutputIssue(
     "output-has-notes", "The translation seems to contain remarks of the model.", usable=True, weight=15
 )
+NAME_CHANGED: Final = OutputIssue(
+    "name-changed", "A name or code of the text is missing or changed in the translation.", usable=True, weight=6
+)
+# In another script a name may be spelled in a way that no guard knows.
+NAME_UNSEEN: Final = replace(NAME_CHANGED, retried=False)

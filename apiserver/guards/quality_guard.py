@@ -21,6 +21,8 @@ from apiserver.guards.issues import (
     EMPTY,
     INCOMPLETE,
     LOOP,
+    NAME_CHANGED,
+    NAME_UNSEEN,
     NOTES,
     PLACEHOLDER_INVENTED,
     REPEATS,
@@ -32,6 +34,7 @@ from apiserver.guards.issues import (
     OutputIssue,
 )
 from apiserver.guards.length import length_band
+from apiserver.guards.names.name_guard import lost_names
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.repetition import count_repetitions
 from apiserver.guards.scripts import LATIN, UNKNOWN, letters_weight, scripts_in, scripts_of, text_weight
@@ -97,6 +100,14 @@ class QualityGuard:
             (not is_echo and self._is_foreign(source, _without(literals, text), pair), WRONG_LANGUAGE),
         )
         return [issue for is_found, issue in checks if is_found]
+
+    def find_losses(self, source: str, output: str, pair: LanguagePair) -> list[OutputIssue]:
+        """Return issues for what an output lacks; both texts with their placeholders."""
+        names = lost_names(source, output, pair)
+        if not names:
+            return []
+        is_one_script = scripts_of(pair.source) == scripts_of(pair.target)
+        return [(NAME_CHANGED if is_one_script else NAME_UNSEEN).with_values(names)]
 
     def _is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
         """Return whether the output copies the source; names do not count."""

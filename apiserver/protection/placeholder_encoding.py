@@ -26,11 +26,13 @@ WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 class EncodedText:
     """Text for the model, and each placeholder's spelling and character.
 
-    Placeholders with one spelling (``%s`` twice) are restored in order.
+    Placeholders with one spelling (``%s`` twice) are restored in order. ``takes_genitive``: a word may have an s behind
+    it (Toms), which stays.
     """
 
     text: str
     spellings: tuple[tuple[str, str], ...]
+    takes_genitive: bool = False
 
     def restore(self, output: str) -> str | None:
         """Return the output with placeholders; None if a spelling's count differs."""
@@ -40,17 +42,20 @@ class EncodedText:
         for spelling, char in self.spellings:
             chars.setdefault(spelling, []).append(char)
         # Longest first, so that {a} is not found inside {{a}}.
-        pattern = "|".join(_bounded(spelling) for spelling in sorted(chars, key=len, reverse=True))
+        longest_first = sorted(chars, key=len, reverse=True)
+        pattern = "|".join(_bounded(spelling, takes_genitive=self.takes_genitive) for spelling in longest_first)
         counts = Counter(match.group() for match in re.finditer(pattern, output))
         if counts != Counter(spelling for spelling, _ in self.spellings):
             return None
         return re.sub(pattern, lambda match: chars[match.group()].pop(0), output)
 
 
-def _bounded(spelling: str) -> str:
+def _bounded(spelling: str, *, takes_genitive: bool) -> str:
     """Return a pattern with word boundaries: Tom is not in Tomorrow."""
     before = r"(?<!\w)" if spelling[0].isalnum() else ""
     after = r"(?!\w)" if spelling[-1].isalnum() else ""
+    if takes_genitive and spelling.isalpha():
+        after = r"(?!(?!s(?!\w))\w)"
     return f"{before}{re.escape(spelling)}{after}"
 
 

@@ -5,6 +5,7 @@
 - ``planner``: parses a text, protects parts of it, and cuts it into segments.
 - ``segment_translator``: translates one segment, with fallbacks.
 - ``segment_pieces``: cuts a segment into pieces for the last fallback.
+- ``masks``: names and numbers that travel as placeholders.
 - ``alternatives``: further translations.
 - ``assembler``: joins the segments' translations.
 """

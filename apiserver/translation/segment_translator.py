@@ -7,7 +7,7 @@ engine requests is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
 
@@ -20,6 +20,7 @@ from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding, tag_projection
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
+from apiserver.translation.masks import Mask, MaskPolicy, mask, masks_of_values
 from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
@@ -32,7 +33,7 @@ _ELLIPSES: Final = ("..", "。。")
 # A segment that has more pieces than this is not translated in pieces.
 MAX_PIECES: Final = 32
 
-Stage = Literal["first", "projected", "second", "pieces", "best", "none"]
+Stage = Literal["first", "masked", "projected", "second", "pieces", "best", "none"]
 
 
 class OutputRequester(Protocol):
@@ -45,13 +46,17 @@ class OutputRequester(Protocol):
 
 @dataclass(slots=True)
 class SegmentContext:
-    """The languages, model and guard that all segments of a text share."""
+    """The languages, model and guard that all segments of a text share.
+
+    ``masks``: None if nothing is masked on the first try.
+    """
 
     pair: LanguagePair
     family: PromptFamily
     sampling: Sampling
     guard: QualityGuard
     request_output: OutputRequester
+    masks: MaskPolicy | None = None
 
 
 @dataclass(slots=True)
@@ -82,10 +87,16 @@ class _SegmentAttempts:
     issue_codes: list[str] = field(default_factory=list[str])
 
     def add(self, candidate: SegmentResult) -> bool:
-        """Add a candidate; return whether it has no issues."""
+        """Add a candidate; return whether another try is not needed."""
         self.candidates.append(candidate)
         self.issue_codes += candidate.issue_codes
-        return candidate.text is not None and not candidate.issues
+        return candidate.text is not None and not any(issue.retried for issue in candidate.issues)
+
+    @property
+    def lost_values(self) -> tuple[OutputIssue, ...]:
+        """The best candidate's issues, if all name lost words."""
+        issues = self.best().issues if self.has_text else ()
+        return issues if all(issue.values for issue in issues) else ()
 
     @property
     def has_text(self) -> bool:
@@ -126,23 +137,11 @@ async def translate_segment(
             result = await translate_segment(text, placeholders, context, depth)
         return result if result.text is None else replace(result, text=emoji.restore_emoji(result.text, emojis))
     attempts = _SegmentAttempts()
-    encodings = _encodings(text, placeholders, context.family)
-    if encodings:
-        first = encodings[0]
-        result = await _request(first, placeholders, context, context.sampling)
-        if attempts.add(result):
-            return result
-        is_placeholder_lost = PLACEHOLDER_LOST.code in attempts.issue_codes
-        second = encodings[1] if is_placeholder_lost and len(encodings) > 1 else first
-        sampling = context.sampling if second is not first else retry_sampling(context.sampling)
-        if attempts.add(await _request(second, placeholders, context, sampling)):
-            return attempts.result("second")
-    elif (
-        depth == 0
-        and (projected := await _project(text, placeholders, context)) is not None
-        and attempts.add(projected)
-    ):
-        return attempts.result("projected")
+    stage = await _try_whole(text, placeholders, context, attempts, depth)
+    if stage is not None:
+        return attempts.result(stage)
+    if attempts.lost_values:  # a piece keeps no more than placeholders did
+        return attempts.best()
     # Cuts at placeholders end by themselves, because such pieces have none left.
     can_cut = depth < MAX_DEPTH or has_placeholders(text)
     parts = cut_into_pieces(text, context.pair.source, anywhere=not attempts.has_text) if can_cut else []
@@ -150,6 +149,31 @@ async def translate_segment(
     if pieces is not None and attempts.add(pieces):
         return attempts.result("pieces")
     return attempts.best()
+
+
+async def _try_whole(
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, attempts: _SegmentAttempts, depth: int
+) -> Stage | None:
+    """Try the stages without cuts; return the successful one."""
+    if context.masks is not None:
+        masks = context.masks.masks(text, context.pair)
+        masked = await _request_masked(text, placeholders, context, masks)
+        if masked is not None and attempts.add(masked):
+            return "masked"
+    encodings = _encodings(text, placeholders, context.family)
+    if not encodings:
+        projected = await _project(text, placeholders, context) if depth == 0 else None
+        return "projected" if projected is not None and attempts.add(projected) else None
+    first = encodings[0]
+    if attempts.add(await _request(text, first, placeholders, context, context.sampling)):
+        return "first"
+    is_placeholder_lost = PLACEHOLDER_LOST.code in attempts.candidates[-1].issue_codes
+    second = encodings[1] if is_placeholder_lost and len(encodings) > 1 else first
+    sampling = context.sampling if second is not first else retry_sampling(context.sampling)
+    if attempts.add(await _request(text, second, placeholders, context, sampling)):
+        return "second"
+    masked = await _request_masked(text, placeholders, context, masks_of_values(text, attempts.lost_values))
+    return "masked" if masked is not None and attempts.add(masked) else None
 
 
 async def request_alternative(
@@ -166,10 +190,25 @@ async def request_alternative(
     encodings = _encodings(text, placeholders, context.family)
     if not encodings or not needs_translation(text):
         return SegmentResult(None)
-    result = await _request(encodings[0], placeholders, context, sampling)
+    result = await _request(text, encodings[0], placeholders, context, sampling)
     if result.text is None or result.issues:
         return SegmentResult(None, result.issues, result.issue_codes)
     return replace(result, text=emoji.restore_emoji(result.text, emojis)) if emojis else result
+
+
+async def _request_masked(
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, masks: Iterable[Mask]
+) -> SegmentResult | None:
+    """Request an output with masks; None if nothing can be masked."""
+    style = context.family.placeholder_style
+    masked = mask(text, placeholders, masks, style)
+    if masked is None:
+        return None
+    encoded = placeholder_encoding.encode_in_style(masked.text, masked.placeholders, style)
+    if encoded is None:
+        return None
+    encoded = replace(encoded, takes_genitive=True)
+    return await _request(text, encoded, masked.placeholders, context, context.sampling, masked.unmasked)
 
 
 def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFamily) -> list[EncodedText]:
@@ -184,9 +223,14 @@ def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFam
 
 
 async def _request(
-    encoded: EncodedText, placeholders: Sequence[Placeholder], context: SegmentContext, sampling: Sampling
+    source: str,
+    encoded: EncodedText,
+    placeholders: Sequence[Placeholder],
+    context: SegmentContext,
+    sampling: Sampling,
+    restore: Callable[[str], str] | None = None,
 ) -> SegmentResult:
-    """Request one output, clean and check it, and restore its placeholders."""
+    """Request one output, clean and check it, restore placeholders and masks."""
     terms = _terms(encoded, placeholders) if context.family.terms is not None else {}
     output = await context.request_output(encoded.text, terms, sampling)
     cleaned = cleanup.clean(output.text, encoded.text, context.pair)
@@ -196,6 +240,9 @@ async def _request(
     text = _restored(encoded, encoded_text, placeholders)
     if text is None:
         issues = [*issues, PLACEHOLDER_LOST]
+    else:
+        text = text if restore is None else restore(text)
+        issues += context.guard.find_losses(source, text, context.pair)
     if not issues:
         return SegmentResult(text, (), cleaned.removed)
     issue_codes = (*cleaned.removed, *(issue.code for issue in issues))
@@ -260,7 +307,8 @@ async def _translate_pieces(
     for index, result in zip(indices, results, strict=True):
         if result.text is not None:
             translated[index] = result.text
-    issues = tuple(issue for result in results for issue in result.issues)
+    # What a piece lost is found in the whole, or is there elsewhere.
+    issues = tuple(issue for result in results for issue in result.issues if not issue.values)
     text = None if all(result.text is None for result in results) else "".join(translated)
     if text is not None:
         # A piece may be too short to show its language or a missing word; the whole is not.
@@ -268,6 +316,7 @@ async def _translate_pieces(
         issues_of_whole = context.guard.find_issues(_plain("".join(parts)), output, context.pair)
         known = {issue.code for issue in issues}
         issues += tuple(issue for issue in issues_of_whole if issue.code not in known)
+        issues += tuple(context.guard.find_losses(_plain("".join(parts)), output.text, context.pair))
     issue_codes = (*(code for result in results for code in result.issue_codes), *(issue.code for issue in issues))
     return SegmentResult(text, issues, issue_codes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -21,6 +22,7 @@ from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, Ba
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
+from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
 from shared.languages import LanguagePair
@@ -127,7 +129,9 @@ class TextTranslation:
         self._requests = 0
         self._alternatives: list[str] | None = None
         self._pool: SegmentPool | None = None
-        self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output)
+        kinds = model.entry.masks
+        masks = MaskPolicy(kinds, partial(self._encoder.count, counted={})) if kinds else None
+        self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output, masks)
 
     async def run(self) -> Translation:
         """Translate the text, its nested plans first.

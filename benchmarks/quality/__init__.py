@@ -6,6 +6,8 @@
 - ``hostile_scores``: what becomes of hostile texts.
 - ``hostile_texts``: texts that translators are known to fail on.
 - ``long_text``: short requests beside a long document.
+- ``name_alarms``: false alarms of the names guard, and what it finds.
+- ``name_words``: makes the names guard's lists of words.
 - ``named/``: sentences with names and numbers, and what translations keep of them.
 - ``samples``: sentences with references.
 - ``sentence_scores``: scores of sentences and paragraphs against references.

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.catalog.loader import load
-from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_entry import MaskKind, ModelEntry
 from apiserver.catalog.yaml_file import CatalogError
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
@@ -54,6 +54,23 @@ def test_demo_models_have_segments_of_one_sentence() -> None:
 def test_segment_limits_default_to_the_context(tmp_path: Path) -> None:
     segment = one(tmp_path, GOOD + "qwen3").segment
     assert (segment.tokens, segment.sentences) == (None, None)
+
+
+def test_masks_are_off_by_default(tmp_path: Path) -> None:
+    assert one(tmp_path, GOOD + "qwen3").masks == ()
+    assert one(tmp_path, GOOD + "qwen3\nmasks: [names, numbers]").masks == (MaskKind.NAMES, MaskKind.NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("masks", "why"),
+    [
+        ("true", "models.m.masks: must be a list; got True"),
+        ("[names, names]", "models.m.masks[1]: names is written twice"),
+        ("[codes]", "models.m.masks[0]: must be 'names' or 'numbers'; got 'codes'"),
+    ],
+)
+def test_wrong_masks_are_refused(tmp_path: Path, masks: str, why: str) -> None:
+    assert why in refused(tmp_path, GOOD + f"qwen3\nmasks: {masks}")
 
 
 @pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.languages])

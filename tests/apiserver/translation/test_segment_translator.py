@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apiserver.catalog.model_entry import MaskKind
 from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
 from apiserver.guards.output_language import OutputLanguage
@@ -17,6 +18,7 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
+from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.segment_translator import (
     MAX_DEPTH,
     MAX_PIECES,
@@ -186,6 +188,52 @@ async def test_lost_placeholder_is_encoded_otherwise() -> None:
     assert result.text is not None
     assert result.text.count(A) == 1
     assert "placeholder-lost" in result.issue_codes
+
+
+async def test_lost_name_travels_as_placeholder() -> None:
+    requester = ScriptedRequester(
+        lambda text, _: output_of("Tom wohnt in Prag." if "Tom" in text else "Ascheburg wohnt in Prag.")
+    )
+    result = await translate(requester, "Zuzana lives in Prague.")
+    assert (result.text, result.issues, result.stage) == ("Zuzana wohnt in Prag.", (), "masked")
+    assert result.issue_codes == ("name-changed",)
+    assert requester.texts == ["Zuzana lives in Prague."] * 2 + ["Tom lives in Prague."]
+
+
+async def test_name_lost_for_good_is_a_warning_without_pieces() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("Ascheburg kommt, und dann gehen wir."))
+    result = await translate(requester, "Zuzana comes, and then we go.")
+    assert (result.text, result.stage) == ("Ascheburg kommt, und dann gehen wir.", "best")
+    assert [(issue.code, issue.values) for issue in result.issues] == [("name-changed", ("Zuzana",))]
+    assert len(requester.texts) == 3
+
+
+async def test_name_unseen_in_another_script_is_only_a_warning() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("彼女は家にいます。"))
+    context = SegmentContext(LanguagePair("en", "ja"), DEMO, Sampling(), QualityGuard(LANGUAGES), requester)
+    result = await translate_segment("Gertrud is at home.", (), context)
+    assert (result.stage, [issue.values for issue in result.issues]) == ("first", [("Gertrud",)])
+    assert len(requester.texts) == 1
+
+
+def masking(requester: ScriptedRequester) -> SegmentContext:
+    policy = MaskPolicy(tuple(MaskKind), lambda word: len(word) // 3)
+    return SegmentContext(EN_DE, DEMO, Sampling(), QualityGuard(LANGUAGES), requester, policy)
+
+
+async def test_masks_are_placeholders_on_the_first_try() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("Toms Schwester kam um 7."))
+    result = await translate_segment("Zuzana's sister came at 8:05.", (), masking(requester))
+    assert (result.text, result.issues, result.stage) == ("Zuzanas Schwester kam um 8:05.", (), "masked")
+    assert requester.texts == ["Tom's sister came at 7."]
+
+
+async def test_lost_mask_leads_to_the_text_as_it_is() -> None:
+    requester = ScriptedRequester(
+        lambda text, _: output_of("Sie ist hier." if "Tom" in text else "Zuzana ist jetzt hier.")
+    )
+    result = await translate_segment("Zuzana is here now.", (), masking(requester))
+    assert (result.text, result.issues, result.stage) == ("Zuzana ist jetzt hier.", (), "first")
 
 
 async def test_terms_go_into_the_term_prompt() -> None:

@@ -1,0 +1,121 @@
+"""Candidates: the parts of a text that its translation should keep.
+
+A capital is a sign of a name, except at the beginning of a sentence, in a title and in German: there only words count
+that no list has. Other scripts have no capitals, so only Latin words count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import islice
+from typing import Final, NamedTuple
+
+from apiserver.guards.names import word_lists
+from apiserver.guards.scripts import LATIN, scripts_of
+
+# Longer texts are lists of names.
+MAX_CANDIDATES: Final = 32
+# Longer words are code or noise.
+MOST_LETTERS: Final = 40
+# With this share of words in capitals behind the first, and so many words, a text is a title.
+TITLE_SHARE: Final = 0.6
+TITLE_WORDS: Final = 4
+# Characters before a word that can show the beginning of a sentence.
+_LOOK_BEHIND: Final = 6
+
+_WORD: Final = re.compile(r"[^\W\d_]+")
+# Begins no address: those are placeholders, but not in every text that is compared.
+_HANDLE: Final = r"(?<![\w@./+-])@[A-Za-z0-9_]{2,40}(?:\.[A-Za-z0-9_]{1,40}){0,3}(?!\w)"
+# Capitals with digits, perhaps in parts; two small letters in a row are a word's.
+_CODE: Final = (
+    r"(?<![\w@#&./-])(?=[A-Za-z0-9-]{0,24}[A-Z])(?=[A-Za-z-]{0,24}\d)(?![^\s]{0,48}[a-z]{2})"
+    r"[A-Za-z0-9]{1,24}(?:[-_/.][A-Za-z0-9]{1,24}){0,4}(?![\w-])"
+)
+# A word with two digits behind it, or words joined by underscores.
+_IDENTIFIER: Final = r"(?<![\w@#&./-])(?:[A-Z][a-z]{1,24}\d{2,8}|[A-Za-z0-9]{1,24}(?:_[A-Za-z0-9]{1,24}){1,4}(?:\.[a-z0-9]{1,5})?)(?![\w-])"
+_HANDLE_OR_CODE: Final = re.compile(f"{_HANDLE}|{_CODE}|{_IDENTIFIER}")
+_MAY_HAVE_CODE: Final = re.compile(r"[@\d_]")
+# Times and amounts, which the numbers guard reads.
+_AMOUNT: Final = re.compile(r"\d[\d.,:/-]*[A-Za-z]{1,3}|[A-Z]{1,3}\d+[.,:]\d\d|[A-Z]{3}\d+")
+_ROMAN: Final = re.compile("[IVXLCDM]{1,7}")
+_BEFORE_START: Final = re.compile(
+    r"(?:^|[.!?…:;\n•*·|/\\]|[\"“”„«»‹›‘(\[{¿¡–—]|(?:^|\s)[-'‘’])[\s\"“”„«»'‘’(\[{¿¡*_–—-]*$"
+)
+# A Latin word with a capital in a text of another script.
+_LATIN_WORD: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,2}[A-Z])[A-Za-z\u00c0-\u024f]{2,40}(?![A-Za-z0-9])")
+# Such words that are ordinary there.
+_LOANS: Final = frozenset(
+    {"OK", "CD", "DVD", "PC", "TV", "ID", "NG", "UFO", "ATM", "CM", "DM", "OL", "HP", "SF", "VIP", "NO", "PR", "BBQ"}
+)
+
+
+class CandidateKind(StrEnum):
+    """Kind of a candidate."""
+
+    CODE = "code"  # a handle or product code: kept to the letter
+    NAME = "name"
+    ACRONYM = "acronym"  # may have its letters in another order
+
+
+class Candidate(NamedTuple):
+    """A name or code, and its position."""
+
+    start: int
+    end: int
+    kind: CandidateKind
+    text: str
+
+
+def candidates_in(text: str, tag: str) -> list[Candidate]:
+    """Return a text's first MAX_CANDIDATES codes and names, without overlaps."""
+    codes = list(islice(_codes_in(text), MAX_CANDIDATES)) if _MAY_HAVE_CODE.search(text) is not None else []
+    language = word_lists.language_of(tag)
+    if LATIN not in scripts_of(tag):
+        names = _latin_words_in(text)
+    elif language in word_lists.LISTED:
+        names = _names_in(text, language)
+    else:
+        names = ()
+    return sorted([*codes, *islice(_apart_from(codes, names), MAX_CANDIDATES)])[:MAX_CANDIDATES]
+
+
+def _codes_in(text: str) -> Iterator[Candidate]:
+    for match in _HANDLE_OR_CODE.finditer(text):
+        if _AMOUNT.fullmatch(match.group()) is None:
+            yield Candidate(*match.span(), CandidateKind.CODE, match.group())
+
+
+def _apart_from(codes: Iterable[Candidate], names: Iterable[Candidate]) -> Iterator[Candidate]:
+    return (name for name in names if all(name.end <= code.start or code.end <= name.start for code in codes))
+
+
+def _latin_words_in(text: str) -> Iterator[Candidate]:
+    for match in _LATIN_WORD.finditer(text):
+        word = match.group()
+        if word.upper() not in _LOANS and _ROMAN.fullmatch(word) is None:
+            yield Candidate(*match.span(), CandidateKind.ACRONYM if word.isupper() else CandidateKind.NAME, word)
+
+
+def _names_in(text: str, language: str) -> Iterator[Candidate]:
+    words = list(_WORD.finditer(text))
+    capitals = [match for match in words if not match.group()[0].islower()]
+    is_title = len(words) >= TITLE_WORDS and len(capitals) - 1 >= TITLE_SHARE * (len(words) - 1)
+    says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
+    for match in capitals:
+        word, start = match.group(), match.start()
+        if not 2 <= len(word) <= MOST_LETTERS:
+            continue
+        if word.removesuffix("s").isupper() and len(word) > 2:
+            if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
+                yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
+        elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
+            if not word_lists.may_be_ordinary(word, language):
+                yield Candidate(start, match.end(), CandidateKind.NAME, word)
+        elif not word_lists.is_ordinary_inside(word, language):
+            yield Candidate(start, match.end(), CandidateKind.NAME, word)
+
+
+def _is_ordinary_acronym(word: str, language: str) -> bool:
+    return _ROMAN.fullmatch(word) is not None or word_lists.may_be_ordinary(word, language)

@@ -1,0 +1,140 @@
+"""Transliteration: compares a Latin name with kana and Hangul by their consonants."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+# Words repeat themselves within a text and between texts.
+CACHED_WORDS: Final = 4096
+# One consonant in so many may differ: Japanese and Korean leave some out.
+CONSONANTS_PER_MISTAKE: Final = 3
+# More letters of a word are not compared.
+MOST_LETTERS: Final = 40
+
+_ROWS: Final = {
+    "": "アイウエオ",
+    "k": "カキクケコ",
+    "g": "ガギグゲゴ",
+    "s": "サシスセソ",
+    "z": "ザジズゼゾ",
+    "t": "タチツテト",
+    "d": "ダヂヅデド",
+    "n": "ナニヌネノ",
+    "h": "ハヒフヘホ",
+    "b": "バビブベボ",
+    "p": "パピプペポ",
+    "m": "マミムメモ",
+    "r": "ラリルレロ",
+}
+_KANA: Final = {
+    **{kana: consonant + vowel for consonant, row in _ROWS.items() for kana, vowel in zip(row, "aiueo", strict=True)},
+    "ヤ": "ya",
+    "ユ": "yu",
+    "ヨ": "yo",
+    "ワ": "wa",
+    "ヲ": "o",
+    "ン": "n",
+    "ヴ": "vu",
+    "チ": "chi",
+    "ジ": "ji",
+    "ヂ": "ji",
+    "シ": "shi",
+    "ツ": "tsu",
+    "フ": "fu",
+}
+# A small vowel replaces the one before it: ティ is ti.
+_SMALL: Final = {"ァ": "a", "ィ": "i", "ゥ": "u", "ェ": "e", "ォ": "o", "ャ": "a", "ュ": "u", "ョ": "o"}
+_KATAKANA: Final = re.compile("[ァ-ヺー]{2,}")
+_HANGUL: Final = re.compile("[가-힣]+")
+_FIRST_HANGUL: Final = 0xAC00
+_INITIALS: Final = ("g", "k", "n", "d", "t", "r", "m", "b", "p", "s", "s", "", "j", "j", "ch", "k", "t", "p", "h")
+_VOWELS: Final = 21
+_FINALS: Final = (
+    *("", "g", "k", "gs", "n", "nj", "nh", "d", "l", "lg", "lm", "lb", "ls", "lt", "lp", "lh", "m", "b", "bs"),
+    *("s", "s", "ng", "j", "ch", "k", "t", "p", "h"),
+)
+# Syllables of Japanese: such names are written in kanji, which nobody reads without a dictionary.
+_ROMAJI: Final = re.compile("(?:(?:[kgsztdnhbpmrfjwy]|sh|ch|ts|[kgnhbpmr]y)?[aiueo]|n)+")
+
+# Consonants that Japanese and Korean do not tell apart.
+_SOUNDS: Final = {
+    "tsch": "s",
+    "sch": "s",
+    "tch": "s",
+    "ng": "n",
+    "gn": "n",
+    "ch": "s",
+    "sh": "s",
+    "ph": "p",
+    "th": "s",
+    "ts": "s",
+    "gh": "k",
+    "ck": "k",
+    "wr": "r",
+    "kn": "n",
+    "ce": "s",
+    "ci": "s",
+    "ge": "s",
+    "gi": "s",
+    "ju": "s",
+    "tu": "s",
+    **dict(zip("bpvfckgqxszjtdmnlr", "ppppkkkkksssttmnrr", strict=True)),
+}
+_SOUND: Final = re.compile("|".join(_SOUNDS) + "|.", re.DOTALL)
+_DOUBLED: Final = re.compile(r"(.)\1+")
+
+
+def is_in_katakana(name: str, text: str) -> bool:
+    """Return whether Japanese may have the folded name."""
+    return _ROMAJI.fullmatch(name) is not None or any(
+        _are_alike(_consonants(name), _consonants(_from_kana(word))) for word in _KATAKANA.findall(text)
+    )
+
+
+def is_in_hangul(name: str, text: str) -> bool:
+    """Return whether Korean has the folded name, perhaps with particles."""
+    return any(_are_alike(_consonants(name), _consonants(_from_hangul(word))) for word in _HANGUL.findall(text))
+
+
+def _from_kana(word: str) -> str:
+    letters = ""
+    for char in word[:MOST_LETTERS]:
+        small = _SMALL.get(char)
+        letters = letters + _KANA.get(char, "") if small is None else letters[:-1] + small
+    return letters
+
+
+def _from_hangul(word: str) -> str:
+    letters: list[str] = []
+    for char in word[:MOST_LETTERS]:
+        syllable, final = divmod(ord(char) - _FIRST_HANGUL, len(_FINALS))
+        letters += [_INITIALS[syllable // _VOWELS], "a", _FINALS[final]]
+    return "".join(letters)
+
+
+@lru_cache(maxsize=CACHED_WORDS)
+def _consonants(word: str) -> str:
+    return _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS.get(match.group(), ""), word))
+
+
+def _are_alike(name: str, word: str) -> bool:
+    """Return whether a part of the word has the name's consonants, nearly."""
+    if name in word:
+        return True
+    size, most = len(name), len(name) // CONSONANTS_PER_MISTAKE
+    if not most or len(word) < size - most:
+        return False
+    parts = (word[start : start + length] for start in range(len(word)) for length in (size - 1, size, size + 1))
+    return any(_distance(name, part) <= most for part in parts)
+
+
+def _distance(first: str, second: str) -> int:
+    """Return Levenshtein's distance."""
+    row = list(range(len(second) + 1))
+    for number, one in enumerate(first, 1):
+        before, row = row, [number]
+        for index, other in enumerate(second, 1):
+            row.append(min(before[index] + 1, row[-1] + 1, before[index - 1] + (one != other)))
+    return row[-1]

@@ -1,0 +1,125 @@
+"""Masks: names and numbers of a segment that travel as placeholders.
+
+A model that changes names and numbers copies placeholders. They are words of the family's style (``Tom``, ``7``) or its
+numbered tags, and the output gets back what they stand for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from apiserver.catalog.model_entry import MaskKind
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    PLACEHOLDER_CHAR,
+    Placeholder,
+    PlaceholderKind,
+    placeholder_char,
+)
+from apiserver.guards.issues import NAME_CHANGED, OutputIssue
+from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
+from apiserver.prompts.family import PlaceholderStyle
+from apiserver.protection.number_conventions import numbers_in
+from apiserver.protection.placeholder_encoding import placeholders_in
+from shared.languages import LanguagePair
+
+# A model knows a name of so few tokens.
+KNOWN_TOKENS: Final = 1
+# A model that learnt one spelling for masks keeps no more of them apart.
+MAX_MASKS: Final = 8
+# Names that end so have no s in the genitive.
+_SIBILANTS: Final = ("s", "ß", "x", "z")
+_GENITIVE: Final = re.compile(rf"({PLACEHOLDER_CHAR.pattern})s(?!\w)")
+
+
+class Mask(NamedTuple):
+    """A part of a segment, and what it becomes in the translation."""
+
+    start: int
+    end: int
+    kind: PlaceholderKind
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPolicy:
+    """Choice of the masks for one model; ``count`` counts a word's tokens."""
+
+    kinds: Collection[MaskKind]
+    count: Callable[[str], int]
+
+    def masks(self, text: str, pair: LanguagePair) -> list[Mask]:
+        """Return the masks of a segment."""
+        masks: list[Mask] = []
+        if MaskKind.NAMES in self.kinds:
+            names = candidates_in(text, pair.source)
+            unknown = (name for name in names if not self._knows(name))
+            masks += [Mask(name.start, name.end, PlaceholderKind.NAME, name.text) for name in unknown]
+        if MaskKind.NUMBERS in self.kinds:
+            numbers = numbers_in(text, pair)
+            masks += [Mask(number.start, number.end, PlaceholderKind.QUANTITY, number.target) for number in numbers]
+        return masks
+
+    def _knows(self, name: Candidate) -> bool:
+        return name.kind is not CandidateKind.CODE and self.count(name.text) <= KNOWN_TOKENS
+
+
+def masks_of_values(text: str, issues: Iterable[OutputIssue]) -> Iterator[Mask]:
+    """Yield the places of the values that an output lost."""
+    for issue in issues:
+        kind = PlaceholderKind.NAME if issue.code == NAME_CHANGED.code else PlaceholderKind.QUANTITY
+        for value in issue.values:
+            for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
+                yield Mask(*match.span(), kind, value)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A segment with placeholders for its masks, behind its own in ``placeholders``."""
+
+    text: str
+    placeholders: tuple[Placeholder, ...]
+    targets: dict[str, str]
+
+    def unmasked(self, text: str) -> str:
+        """Return a translation with the masks' targets, and Lukas' for Lukass."""
+        return "".join(self.targets.get(char, char) for char in _GENITIVE.sub(self._genitive, text))
+
+    def _genitive(self, match: re.Match[str]) -> str:
+        return f"{match[1]}’" if self.targets.get(match[1], "")[-1:] in _SIBILANTS else match.group()
+
+
+def mask(
+    text: str, placeholders: Sequence[Placeholder], masks: Iterable[Mask], style: PlaceholderStyle
+) -> MaskedText | None:
+    """Replace as many masks as the style can spell; None without any."""
+    left = _free_spellings(text, placeholders, style)
+    parts: list[str] = []
+    extended, targets, copied = list(placeholders), dict[str, str](), 0
+    for each in sorted(masks):
+        if each.start < copied or not left[each.kind] or len(extended) >= MAX_PLACEHOLDERS:
+            continue
+        left[each.kind] -= 1
+        char = placeholder_char(len(extended))
+        extended.append(Placeholder(each.kind, text[each.start : each.end], each.target, is_text=True))
+        targets[char] = each.target
+        parts += [text[copied : each.start], char]
+        copied = each.end
+    if not targets:
+        return None
+    return MaskedText("".join([*parts, text[copied:]]), tuple(extended), targets)
+
+
+def _free_spellings(
+    text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle
+) -> dict[PlaceholderKind, int]:
+    """Count the placeholders that the style can still spell, by kind."""
+    free: dict[PlaceholderKind, int] = {}
+    kinds = [placeholders[index].kind for _, index in placeholders_in(text)]
+    for kind, words in ((PlaceholderKind.NAME, style.names), (PlaceholderKind.QUANTITY, style.quantities)):
+        spellings = sum(word not in text for word in words) if words else MAX_MASKS if style.alone else 0
+        free[kind] = max(0, spellings - kinds.count(kind))
+    return free

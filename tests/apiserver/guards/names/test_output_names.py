@@ -1,0 +1,44 @@
+"""Output names: forms in which an output may have a name."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.guards.names.candidates import Candidate, CandidateKind
+from apiserver.guards.names.output_names import OutputNames
+from shared.languages import LanguagePair
+
+
+def has(name: str, output: str, target: str = "de", kind: CandidateKind = CandidateKind.NAME) -> bool:
+    return OutputNames(output, LanguagePair("en", target)).has(Candidate(0, len(name), kind, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "target", "expected"),
+    [
+        ("Anna", "Annas Haus", "de", True),
+        ("Anna", "Mein Name ist ein Namba", "de", False),
+        ("Boston", "die Bostonreise", "de", True),
+        ("Ann", "die Kanne", "de", False),
+        ("Zoë", "Zoe kam", "de", True),
+        ("Elizabeth", "Élisabeth est là", "fr", True),
+        ("Vienna", "Wien ist schön", "de", True),
+        ("Japan", "le Japon", "fr", True),
+        ("Robert", "ロバートが来た", "ja", True),
+        ("Robert", "トムが来た", "ja", False),
+        ("Robert", "로버트가 왔다", "ko", True),
+        ("Robert", "有人来了", "zh", True),  # nobody can tell
+    ],
+)
+def test_names(name: str, output: str, target: str, expected: bool) -> None:
+    assert has(name, output, target) is expected
+
+
+def test_codes_are_kept_to_the_letter() -> None:
+    assert has("RX-480", "die rx 480", kind=CandidateKind.CODE)
+    assert not has("RX-480", "die RX-840", kind=CandidateKind.CODE)
+
+
+def test_acronyms_may_change_their_order() -> None:
+    assert has("NATO", "l'OTAN", "fr", CandidateKind.ACRONYM)
+    assert not has("FBI", "la police", "fr", CandidateKind.ACRONYM)

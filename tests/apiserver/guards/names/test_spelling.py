@@ -1,0 +1,36 @@
+"""Spelling: forms of one name, and names that only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.guards.names.spelling import folded, is_inflected, sounds_alike
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("Zoë", "zoe"), ("Straße", "strasse"), ("ŁÓDŹ", "lodz"), ("Tom", "tom")]
+)
+def test_folded_words_have_no_case_and_marks(word: str, expected: str) -> None:
+    assert folded(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "expected"),
+    [
+        *[("anna", "annas", True), ("annas", "anna", True), ("london", "londres", True), ("tom", "toms", True)],
+        *[("tom", "tomatoes", False), ("anna", "anton", False), ("al", "all", False)],
+    ],
+)
+def test_inflected_forms_differ_at_the_end(name: str, word: str, expected: bool) -> None:
+    assert is_inflected(name, word) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "expected"),
+    [
+        *[("elizabeth", "elisabeth", True), ("munich", "munchen", True), ("alexander", "alexandre", True)],
+        *[("zuzana", "ascheburg", False), ("anna", "namba", False), ("tom", "tim", False), ("robert", "hubert", False)],
+    ],
+)
+def test_sound_is_that_of_the_consonants(name: str, word: str, expected: bool) -> None:
+    assert sounds_alike(name, word) is expected

@@ -1,0 +1,27 @@
+"""Transliteration: names in kana and Hangul."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.guards.names.transliteration import is_in_hangul, is_in_katakana
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        *[("tom", "トムはいる", True), ("boston", "ボストンへ", True), ("washington", "ワシントン", True)],
+        *[("jeffrey", "ジェフリーだ", True), ("robert", "マイケルだ", False), ("robert", "彼だ", False)],
+        ("tanaka", "田中だ", True),  # a Japanese name: nobody can tell
+    ],
+)
+def test_katakana(name: str, text: str, expected: bool) -> None:
+    assert is_in_katakana(name, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [("tom", "톰은 집에", True), ("boston", "보스턴에서", True), ("robert", "마이클은", False), ("robert", "", False)],
+)
+def test_hangul(name: str, text: str, expected: bool) -> None:
+    assert is_in_hangul(name, text) is expected

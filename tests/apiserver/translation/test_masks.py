@@ -1,0 +1,86 @@
+"""Masks: what of a segment becomes a placeholder, and what comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.catalog.model_entry import MaskKind
+from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.guards.issues import ECHO, NAME_CHANGED
+from apiserver.prompts.builtin_prompts import FAMILIES
+from apiserver.prompts.family import TAGS, PlaceholderStyle
+from apiserver.translation.masks import MAX_MASKS, Mask, MaskPolicy, mask, masks_of_values
+from shared.languages import LanguagePair
+
+EN_DE = LanguagePair("en", "de")
+DEMO = FAMILIES["demo-tags"].placeholder_style
+A, B = placeholder_char(0), placeholder_char(1)
+KNOWN = ("Tom", "Boston")
+
+
+def policy(*kinds: MaskKind) -> MaskPolicy:
+    return MaskPolicy(kinds, lambda word: 1 if word in KNOWN else 3)
+
+
+def masked_parts(text: str, *kinds: MaskKind) -> list[tuple[str, str]]:
+    return [(text[each.start : each.end], each.target) for each in policy(*kinds).masks(text, EN_DE)]
+
+
+def name_mask(text: str, name: str) -> Mask:
+    return Mask(text.index(name), text.index(name) + len(name), PlaceholderKind.NAME, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "expected"),
+    [
+        ("Tom met Zuzana in Boston.", [MaskKind.NAMES], [("Zuzana", "Zuzana")]),
+        ("Use the RX-480 for 1,250 euros.", [MaskKind.NAMES], [("RX-480", "RX-480")]),
+        ("Zuzana paid 1,250 euros.", [MaskKind.NUMBERS], [("1,250", "1.250")]),
+        ("Zuzana came at 8:05.", list(MaskKind), [("Zuzana", "Zuzana"), ("8:05", "8:05")]),
+        ("Tom is here.", list(MaskKind), []),
+    ],
+)
+def test_policy_masks_what_the_model_does_not_know(
+    text: str, kinds: list[MaskKind], expected: list[tuple[str, str]]
+) -> None:
+    assert masked_parts(text, *kinds) == expected
+
+
+def test_lost_values_are_masked_wherever_they_are_whole_words() -> None:
+    text = "Ann saw Anna, and Anna saw Ann."
+    masks = list(masks_of_values(text, [ECHO, NAME_CHANGED.with_values(["Ann"])]))
+    assert [(each.start, each.kind) for each in masks] == [(0, PlaceholderKind.NAME), (27, PlaceholderKind.NAME)]
+
+
+def test_masks_come_behind_the_segments_own_placeholders() -> None:
+    text = f"{A} met Zuzana."
+    own = Placeholder(PlaceholderKind.NAME, "{x}", "{x}", is_text=True)
+    masked = mask(text, [own], [name_mask(text, "Zuzana")], DEMO)
+    assert masked is not None
+    assert masked.text == f"{A} met {B}."
+    assert masked.placeholders[0] is own
+    assert masked.unmasked(f"{B} traf {A}.") == f"Zuzana traf {A}."
+
+
+def test_only_as_many_masks_as_spellings() -> None:
+    text = "Tom, Zuzana, Ifeoma, Thibault and Ludovica"
+    names = ("Zuzana", "Ifeoma", "Thibault", "Ludovica")
+    masked = mask(text, [], [name_mask(text, name) for name in names], DEMO)
+    assert masked is not None
+    assert masked.text.endswith(" and Ludovica")  # Tom is in the text, so three names are left
+    text = "Zuzana " * (2 * MAX_MASKS)
+    tagged = mask(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])])), TAGS)
+    assert tagged is not None
+    assert len(tagged.targets) == MAX_MASKS
+
+
+def test_nothing_to_mask_and_no_spelling() -> None:
+    assert mask("a", [], [], DEMO) is None
+    assert mask("Zuzana", [], [name_mask("Zuzana", "Zuzana")], PlaceholderStyle()) is None
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Lukas", "Lukas’ Haus"), ("Zuzana", "Zuzanas Haus")])
+def test_genitive_is_written_as_german_does(name: str, expected: str) -> None:
+    masked = mask(name, [], [name_mask(name, name)], DEMO)
+    assert masked is not None
+    assert masked.unmasked(f"{A}s Haus") == expected
