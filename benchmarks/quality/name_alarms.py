@@ -23,7 +23,7 @@ from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.names.name_guard import lost_names
 from benchmarks.harness.report import NONE, table
 from benchmarks.quality.name_words import SKIPPED, is_held_out
-from benchmarks.quality.named_sentences import FOLDER, read_named
+from benchmarks.quality.named.named_sentences import FOLDER, read_named
 from shared.languages import LanguagePair
 
 SEED: Final = 1
