@@ -13,4 +13,5 @@
 - ``sentence_scores``: scores of sentences and paragraphs against references.
 - ``shown_sentences``: sentences of the documents, as they come out.
 - ``systems``: what is compared.
+- ``targets``: targets of the demo models.
 """

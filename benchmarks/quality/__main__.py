@@ -23,7 +23,7 @@ from apiserver.catalog import loader
 from apiserver.catalog.model_entry import ModelEntry
 from benchmarks.harness.engine import LocalModel, running_model
 from benchmarks.harness.program import add_names, options_parser
-from benchmarks.harness.report import RunFolder, table
+from benchmarks.harness.report import Checks, RunFolder, table
 from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
 from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
 from benchmarks.quality.named.named_sentences import read_named
@@ -47,7 +47,8 @@ from benchmarks.quality.shown_sentences import (
     write_documents,
     write_result,
 )
-from benchmarks.quality.systems import systems
+from benchmarks.quality.systems import as_in_catalog, systems
+from benchmarks.quality.targets import check_named, check_sentences
 from shared.languages import LanguagePair
 
 PARTS: Final = ("sentences", "named", "shown", "paragraphs", "hostile")
@@ -134,10 +135,10 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
         figures.named += [await score_named(system, pair, sentences) for system in compared]
         progress("named")
     if "shown" in options.parts:
-        figures.shown += await answer_shown(compared[1], pair)
+        figures.shown += await answer_shown(as_in_catalog(model), pair)
         progress("shown")
     if "paragraphs" in options.parts:
-        figures.paragraphs.append(await score_paragraphs(compared[1], pair, rows))
+        figures.paragraphs.append(await score_paragraphs(as_in_catalog(model), pair, rows))
         progress("paragraphs")
     if "hostile" in options.parts:
         before = guard_counts(model)
@@ -147,8 +148,8 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
         progress("hostile")
 
 
-def main() -> None:
-    """Measure, print and write."""
+def main() -> int:
+    """Measure, print and write; return 1 when a target is missed."""
     parser = options_parser("quality", "Quality of translations with guards and without.")
     parser.add_argument("--pairs", type=Path, help="folder of en-XX.valid.tsv files")
     parser.add_argument(
@@ -172,12 +173,12 @@ def main() -> None:
     if options.publish:
         write_result(RESULT, entries, in_order(figures.shown))
         write_documents(figures.shown)
-    lines = "\n".join(figures.lines()).strip()
-    folder.write(
-        f"# Quality\n\n{folder.machine}.\n\n{lines}\n",
-        {"machine": folder.machine, "weights": digests, **figures.results()},
-    )
+    checks = Checks()
+    check_sentences(checks, figures.sentences)
+    check_named(checks, figures.named)
+    results = {"weights": digests, **figures.results()}
+    return folder.publish("Quality", f"at most {options.limit} sentences", figures.lines(), results, checks)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

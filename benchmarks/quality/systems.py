@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from apiserver.catalog.model_entry import MaskKind
 from apiserver.translation.assembler import TRANSLATED_IN_PIECES
 from benchmarks.harness.engine import LocalModel, TextRequest
 from shared.languages import LanguagePair
@@ -14,8 +15,10 @@ from shared.languages import LanguagePair
 HARMLESS: Final = frozenset({TRANSLATED_IN_PIECES.code})
 LOOPS: Final = frozenset({"output-too-long", "output-repeats"})
 WITHOUT: Final = "without"
+UNMASKED: Final = "with"
+MASKED: Final = "with, masks"
 # Of the pipeline: the keys of the entry that differ from the catalog's.
-VARIANTS: Final[Mapping[str, Mapping[str, object]]] = {"with": {}}
+VARIANTS: Final[Mapping[str, Mapping[str, object]]] = {UNMASKED: {"masks": ()}, MASKED: {"masks": tuple(MaskKind)}}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ def systems(model: LocalModel) -> list[System]:
     """Return what is compared, the bare engine first."""
     variants = {name: model.with_options(options) for name, options in VARIANTS.items()}
     return [System(WITHOUT, _bare(model)), *(System(name, _whole(variant)) for name, variant in variants.items())]
+
+
+def as_in_catalog(model: LocalModel) -> System:
+    """Return the pipeline with the options of the catalog."""
+    return System("as in the catalog", _whole(model))
 
 
 def _bare(model: LocalModel) -> Callable[[LanguagePair, Sequence[str]], Awaitable[list[Output]]]:
