@@ -6,6 +6,7 @@ advises beam search, because vLLM's engine has none.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from apiserver.prompts.family import MessageTemplate, PlaceholderStyle, PromptFamily
@@ -26,6 +27,15 @@ _DEMO_TAGS: Final = PromptFamily(
     tokens=("<s>", "<{source_code}>", "<{target_code}>", "<sep>"),
     placeholder_style=_DEMO_PLACEHOLDERS,
     copies_literals=False,
+)
+
+# Its models learnt placeholders as tokens (models/tokenizer.py).
+_DEMO_PLACEHOLDER_TOKENS: Final = replace(
+    _DEMO_TAGS,
+    name="demo-placeholders",
+    placeholder_style=PlaceholderStyle(
+        open="<g{n}>", close="</g{n}>", alone="<x{n}/>", name="<n{n}/>", quantity="<q{n}/>"
+    ),
 )
 
 # Of all three generations; the cards' tl is fil in BCP-47.
@@ -294,6 +304,7 @@ FAMILIES: Final[dict[str, PromptFamily]] = {
     family.name: family
     for family in (
         _DEMO_TAGS,
+        _DEMO_PLACEHOLDER_TOKENS,
         _HY_MT2,
         _HY_MT15,
         _HUNYUAN_MT,

@@ -46,8 +46,9 @@ PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"}
 class PlaceholderStyle:
     """Form of placeholders in a prompt: numbered tags, or words to copy.
 
-    ``open``, ``close`` and ``alone`` spell placeholder ``{n}``; None: the model keeps no such tags. ``names`` and
-    ``quantities`` are used once each, the most reliable first; if empty, ``alone`` is used.
+    ``open``, ``close``, ``alone``, ``name`` and ``quantity`` spell placeholder ``{n}``; None: the model keeps no such
+    tags. ``names`` and ``quantities`` are used once each, the most reliable first; if empty, ``name`` and ``quantity``
+    are used, or ``alone``.
     """
 
     names: tuple[str, ...] = ()
@@ -55,6 +56,8 @@ class PlaceholderStyle:
     open: str | None = None
     close: str | None = None
     alone: str | None = None
+    name: str | None = None
+    quantity: str | None = None
 
 
 # All cards agree on these, but not with CLDR.

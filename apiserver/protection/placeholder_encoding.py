@@ -89,13 +89,16 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
     quantities = iter([number for number in style.quantities if number not in text])
     inside = {char for char, _ in placeholders_in(text)}
     numbers: dict[int, int] = {}
+    count = 0
     spellings: list[tuple[str, str]] = []
     for char, index in placeholders_in(text):
         placeholder = placeholders[index]
         spelling: str | None
         partner = placeholder.partner
         is_paired = partner is not None and placeholder_char(partner) in inside
-        number = numbers.setdefault(index, len(numbers) + 1)
+        if index not in numbers:
+            count += 1
+        number = numbers.setdefault(index, count)
         match placeholder.kind:
             case PlaceholderKind.OPEN if is_paired and partner is not None:
                 numbers[partner] = number
@@ -106,6 +109,10 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
                 spelling = next(names, None)
             case PlaceholderKind.QUANTITY if style.quantities:
                 spelling = next(quantities, None)
+            case PlaceholderKind.NAME:
+                spelling = _numbered(style.name or style.alone, number)
+            case PlaceholderKind.QUANTITY:
+                spelling = _numbered(style.quantity or style.alone, number)
             case _:
                 spelling = _numbered(style.alone, number)
         if spelling is None or spelling in text:

@@ -119,7 +119,11 @@ def _free_spellings(
     """Count the placeholders that the style can still spell, by kind."""
     free: dict[PlaceholderKind, int] = {}
     kinds = [placeholders[index].kind for _, index in placeholders_in(text)]
-    for kind, words in ((PlaceholderKind.NAME, style.names), (PlaceholderKind.QUANTITY, style.quantities)):
-        spellings = sum(word not in text for word in words) if words else MAX_MASKS if style.alone else 0
+    spelled = (
+        (PlaceholderKind.NAME, style.names, style.name),
+        (PlaceholderKind.QUANTITY, style.quantities, style.quantity),
+    )
+    for kind, words, numbered in spelled:
+        spellings = sum(word not in text for word in words) if words else MAX_MASKS if numbered or style.alone else 0
         free[kind] = max(0, spellings - kinds.count(kind))
     return free

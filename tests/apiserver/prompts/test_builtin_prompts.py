@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, TextPiece
 from apiserver.prompts.template_slots import PromptError
+from models.tokenizer import ALONE, CLOSE, NAME, OPEN, QUANTITY
 from shared.languages import LanguagePair, canonical_tag
 
 Messages = Sequence[Mapping[str, str]]
@@ -58,6 +59,7 @@ def llama(messages: Messages, _: Mapping[str, object]) -> str:
 # How each family's models render a conversation, and the control tokens that matter here.
 MODELS: dict[str, tuple[Render, tuple[str, ...]]] = {
     "demo-tags": (never, ("<s>", "</s>", "<sep>", "<en>", "<de>", "<fr>")),
+    "demo-placeholders": (never, ("<s>", "</s>", "<sep>", "<en>", "<de>", "<fr>")),
     "hy-mt2": (hy, HY),
     "hy-mt1.5": (hy, HY),
     "hunyuan-mt": (hunyuan, HUNYUAN),
@@ -88,6 +90,7 @@ HY_ZH = "将以下文本翻译为{}，注意只需要输出翻译后的结果，
 
 PLAIN: list[tuple[str, str, str, list[str]]] = [
     ("demo-tags", "en", "de", ["@<s>", "@<en>", "@<de>", "Hi.", "@<sep>"]),
+    ("demo-placeholders", "en", "de", ["@<s>", "@<en>", "@<de>", "Hi.", "@<sep>"]),
     (
         "hy-mt2",
         "fr",
@@ -446,3 +449,8 @@ def test_no_text_adds_a_control_token_to_the_demo_prompt(text: str) -> None:
     asked = FAMILIES["demo-tags"].for_pair(LanguagePair("en", "de"), never, ADDED)
     controls = [number for number in ids(asked.pieces(text)) if number in ADDED.values()]
     assert controls == [ADDED[token] for token in ("<s>", "<en>", "<de>", "<sep>")]
+
+
+def test_placeholders_are_spelled_as_the_trained_tokens() -> None:
+    style = FAMILIES["demo-placeholders"].placeholder_style
+    assert (style.open, style.close, style.alone, style.name, style.quantity) == (OPEN, CLOSE, ALONE, NAME, QUANTITY)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import (
     EncodedText,
@@ -148,3 +149,11 @@ def test_encoded_text_is_restored_or_refused(text: str) -> None:
         if encoded is not None:
             assert not list(placeholders_in(encoded.text))
             assert encoded.restore(encoded.text) in {once, None}
+
+
+def test_names_and_quantities_may_have_tags_of_their_own() -> None:
+    placeholders = [name("{x}"), Placeholder(PlaceholderKind.QUANTITY, "5 km", "5 km", is_text=True)]
+    encoded = encode_in_style(f"{A} ran {B}", placeholders, FAMILIES["demo-placeholders"].placeholder_style)
+    assert encoded is not None
+    assert encoded.text == "<n1/> ran <q2/>"
+    assert encoded.restore("<q2/> lief <n1/>") == f"{B} lief {A}"
