@@ -196,7 +196,7 @@ def _clock(hour: int, minute: int, language: str) -> list[str]:
 
 
 def _literal(found: re.Match[str], _language: str) -> list[str]:
-    return [f"{_SPACE}?".join(map(re.escape, found["text"].split(" ")))]
+    return [f"{_SPACE}?".join(re.escape(part).replace(r"\-", "[-‑–]") for part in found["text"].split(" "))]
 
 
 # The first that fits.
