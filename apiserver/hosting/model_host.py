@@ -13,6 +13,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.catalog.model_fingerprint import model_revision
 from apiserver.engine.interface import Engine
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.guards.names.name_guard import load_names
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.canary_checks import CanaryChecks
 from apiserver.hosting.restart_backoff import RestartBackoff
@@ -256,6 +257,7 @@ class ModelHost:
                 encoders = await asyncio.to_thread(
                     lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
                 )
+                await asyncio.to_thread(load_names, pairs)
                 self._revision = await asyncio.to_thread(model_revision, self.entry, engine.progress().revision)
             except BaseException:  # including a cancelled start
                 await engine.stop()  # otherwise each new try would leave an engine behind

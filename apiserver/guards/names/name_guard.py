@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from apiserver.guards.names import word_lists
 from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.names.output_names import OutputNames
+from apiserver.guards.names.place_names import place_names_of
 from shared.languages import LanguagePair
+
+
+def load_names(pairs: Iterable[LanguagePair]) -> None:
+    """Load what comparisons of these pairs need, so that no first text waits for it."""
+    for pair in pairs:
+        if word_lists.language_of(pair.source) in word_lists.LISTED:
+            word_lists.may_be_ordinary("", word_lists.language_of(pair.source))
+            place_names_of(pair.source)
+            place_names_of(pair.target)
 
 
 def lost_names(source: str, output: str, pair: LanguagePair) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.name_guard import lost_names
+from apiserver.guards.names.name_guard import load_names, lost_names
+from apiserver.guards.names.place_names import place_names_of
 from shared.languages import LanguagePair
 
 
@@ -65,6 +66,12 @@ def test_lost_names_are_found(direction: str, source: str, output: str, lost: st
 )
 def test_kept_and_translated_names_are_no_alarm(direction: str, source: str, output: str) -> None:
     assert lost_names(source, output, pair_of(direction)) == ()
+
+
+def test_names_are_loaded_for_languages_with_a_list() -> None:
+    place_names_of.cache_clear()
+    load_names([pair_of("en-de"), pair_of("it-pl")])
+    assert place_names_of.cache_info().currsize == 2
 
 
 def test_each_lost_name_is_given_once() -> None:

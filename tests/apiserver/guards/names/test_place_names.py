@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.place_names import translated_words
+from apiserver.guards.names.place_names import place_names_of, translated_words
 from shared.languages import LanguagePair
 
 
@@ -25,3 +25,13 @@ def test_unchanged_and_unknown_names_have_no_translations() -> None:
     assert translated_words("berlin", LanguagePair("en", "de")) == frozenset()
     assert translated_words("york", LanguagePair("en", "fr")) == frozenset()
     assert translated_words("germany", LanguagePair("en", "tlh")) == frozenset()
+
+
+def test_a_name_that_keeps_the_word_gives_nothing() -> None:
+    assert "nueva" not in translated_words("york", LanguagePair("en", "es"))
+    assert "nueva" in translated_words("new", LanguagePair("en", "es"))
+
+
+def test_languages_are_read_once() -> None:
+    assert place_names_of("de") is place_names_of("de")
+    assert not place_names_of("tlh").words
