@@ -32,6 +32,7 @@ KNOWN_TOKENS: Final = 1
 MAX_MASKS: Final = 8
 # Names that end so have no s in the genitive.
 _SIBILANTS: Final = ("s", "ß", "x", "z")
+_JOINT: Final = re.compile("[ \u00a0-]")
 _GENITIVE: Final = re.compile(rf"({PLACEHOLDER_CHAR.pattern})s(?!\w)")
 
 
@@ -99,7 +100,7 @@ def mask(
     left = _free_spellings(text, placeholders, style)
     parts: list[str] = []
     extended, targets, copied = list(placeholders), dict[str, str](), 0
-    for each in sorted(masks):
+    for each in _joined(text, sorted(masks)):
         if each.start < copied or not left[each.kind] or len(extended) >= MAX_PLACEHOLDERS:
             continue
         left[each.kind] -= 1
@@ -111,6 +112,24 @@ def mask(
     if not targets:
         return None
     return MaskedText("".join([*parts, text[copied:]]), tuple(extended), targets)
+
+
+def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:
+    """Yield the masks, names with only a space or hyphen between them as one: Priyanka Deshmukh."""
+    last: Mask | None = None
+    for each in masks:
+        if (
+            last is not None
+            and _JOINT.fullmatch(text, last.end, each.start)
+            and last.kind is each.kind is PlaceholderKind.NAME
+        ):
+            last = Mask(last.start, each.end, each.kind, f"{last.target}{text[last.end : each.start]}{each.target}")
+            continue
+        if last is not None:
+            yield last
+        last = each
+    if last is not None:
+        yield last
 
 
 def _free_spellings(

@@ -9,7 +9,7 @@ from typing import Final
 
 # Words repeat themselves within a text and between texts.
 CACHED_WORDS: Final = 8192
-# Letters that an inflected form may lose and gain at its end: Annas / Anna, London / Londres.
+# Letters that an inflected form lacks or has more at its end: Annas / Anna, Anna / Annas.
 MOST_LOST: Final = 2
 MOST_GAINED: Final = 3
 # It keeps so many letters, and this share of the name.
@@ -17,7 +17,7 @@ LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
 # Shorter names have too few consonants to recognise them by.
 LEAST_SOUNDED: Final = 4
-# So many consonants may have one more; with one more than that, one may differ.
+# So many consonants may have one more behind them: Munich / München.
 MANY_CONSONANTS: Final = 3
 
 # Letters that Unicode does not decompose.
@@ -63,10 +63,11 @@ def folded(word: str) -> str:
 
 
 def is_inflected(name: str, word: str) -> bool:
-    """Return whether two folded words differ in their endings only."""
-    shared = _shared_letters(name, word)
+    """Return whether one of two folded words is the other with an ending."""
+    shared = min(len(name), len(word))
     return (
         shared >= LEAST_SHARED
+        and name[:shared] == word[:shared]
         and len(name) - shared <= MOST_LOST
         and len(word) - shared <= MOST_GAINED
         and shared >= SHARED_SHARE * len(name)
@@ -78,24 +79,9 @@ def sounds_alike(name: str, word: str) -> bool:
     if min(len(name), len(word)) < LEAST_SOUNDED:
         return False
     first, second = _consonants(name), _consonants(word)
-    if first == second:
-        return True
-    if first[:1] != second[:1] or min(len(first), len(second)) < MANY_CONSONANTS:
-        return False
-    shared = _shared_letters(first, second)
-    rest, other = first[shared:], second[shared:]
-    is_one_more = rest[1:] == other or rest == other[1:]
-    return is_one_more or (min(len(first), len(second)) > MANY_CONSONANTS and rest[1:] == other[1:])
-
-
-def _shared_letters(first: str, second: str) -> int:
-    """Count the letters that both words begin with."""
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    shared = min(len(first), len(second))
+    is_prefix = first[:shared] == second[:shared]
+    return is_prefix and (len(first) == len(second) or (shared >= MANY_CONSONANTS and len(first) + 1 == len(second)))
 
 
 @lru_cache(maxsize=CACHED_WORDS)

@@ -68,10 +68,18 @@ def test_only_as_many_masks_as_spellings() -> None:
     masked = mask(text, [], [name_mask(text, name) for name in names], DEMO)
     assert masked is not None
     assert masked.text.endswith(" and Ludovica")  # Tom is in the text, so three names are left
-    text = "Zuzana " * (2 * MAX_MASKS)
+    text = ", ".join(["Zuzana"] * (2 * MAX_MASKS))
     tagged = mask(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])])), TAGS)
     assert tagged is not None
     assert len(tagged.targets) == MAX_MASKS
+
+
+def test_neighbouring_names_are_one_mask() -> None:
+    text = "Priyanka Deshmukh saw Zuzana."
+    masked = mask(text, [], [name_mask(text, name) for name in ("Priyanka", "Deshmukh", "Zuzana")], DEMO)
+    assert masked is not None
+    assert masked.text == f"{A} saw {B}."
+    assert masked.unmasked(f"{B} sah {A}.") == "Zuzana sah Priyanka Deshmukh."
 
 
 def test_nothing_to_mask_and_no_spelling() -> None:

@@ -17,7 +17,7 @@ def test_folded_words_have_no_case_and_marks(word: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("name", "word", "expected"),
     [
-        *[("anna", "annas", True), ("annas", "anna", True), ("london", "londres", True), ("tom", "toms", True)],
+        *[("anna", "annas", True), ("annas", "anna", True), ("london", "londres", False), ("tom", "toms", True)],
         *[("tom", "tomatoes", False), ("anna", "anton", False), ("al", "all", False)],
     ],
 )
