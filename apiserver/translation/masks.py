@@ -115,7 +115,7 @@ def mask(
 
 
 def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:
-    """Yield the masks, names with only a space or hyphen between them as one: Priyanka Deshmukh."""
+    """Yield the masks, neighbouring names as one: Priyanka Deshmukh."""
     last: Mask | None = None
     for each in masks:
         if (
