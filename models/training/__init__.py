@@ -4,7 +4,7 @@
 - ``data``: what a run learns from, and what it must not see.
 - ``held_out``: held-out pairs, and pairs that are too similar to them.
 - ``alignment``: which words of a pair translate each other.
-- ``variation``: pairs swapped, joined, with placeholders, or cut.
+- ``variation``: pairs swapped, bare, joined, with placeholders, or cut.
 - ``swaps``: other names and numbers.
 - ``placeholders``: tags, names and numbers as placeholders.
 - ``batches``: examples in batches of a few shapes.

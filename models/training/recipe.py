@@ -18,6 +18,7 @@ class Shares:
     """Shares of the examples, 0 to 1, that are varied in each way."""
 
     swapped: float = 0.0  # other names and numbers
+    bare: float = 0.0  # of short sentences: no full stop at the end, as people type
     joined: float = 0.0  # two or three sentences of one source
     placeholders: float = 0.0  # tags, names and numbers as placeholders
     prefixes: float = 0.0  # a beginning of the text, and of its translation

@@ -1,4 +1,4 @@
-"""Variation of pairs: swapped, joined, with placeholders, or cut."""
+"""Variation of pairs: swapped, bare, joined, with placeholders, or cut."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from models.training.swaps import Swapper
 # Texts of three sentences among those of two or three.
 THREE_SHARE = 0.3
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "…")
+# Longer sentences seldom come without a full stop.
+MAX_BARE_CHARS = 40
 NO_SPACE = frozenset({"ja", "zh"})
 # A cut needs that share of linked words before it; otherwise its two sides may not say the same.
 MIN_LINKED_SHARE = 0.65
@@ -40,7 +42,8 @@ class Variation:
 
     def vary(self, pairs: Iterable[Pair], rng: random.Random) -> Iterator[Variant]:
         """Yield the pairs, each varied or not; joined ones come as one."""
-        for pair in joined(self._swapped(pairs, rng), self.shares.joined, rng):
+        changed = (bare(pair, self.shares.bare, rng) for pair in self._swapped(pairs, rng))
+        for pair in joined(changed, self.shares.joined, rng):
             kind = rng.random()
             if kind < self.shares.placeholders:
                 aligned = self.lexicons[pair.language].align(pair)
@@ -53,6 +56,17 @@ class Variation:
     def _swapped(self, pairs: Iterable[Pair], rng: random.Random) -> Iterator[Pair]:
         for pair in pairs:
             yield self.swappers[pair.language].swap(pair, rng) if rng.random() < self.shares.swapped else pair
+
+
+def bare(pair: Pair, share: float, rng: random.Random) -> Pair:
+    """Return a short pair, by that share, without the marks at both ends: "Hello!" as "Hello"."""
+    if len(pair.english) > MAX_BARE_CHARS or rng.random() >= share:
+        return pair
+    ends = "".join(SENTENCE_ENDS)
+    english, other = (text.rstrip(ends).rstrip() for text in (pair.english, pair.other))
+    if not english or not other or english == pair.english or other == pair.other:
+        return pair
+    return pair._replace(english=english, other=other)
 
 
 def joined(pairs: Iterable[Pair], share: float, rng: random.Random) -> Iterator[Pair]:

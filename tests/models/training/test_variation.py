@@ -6,7 +6,7 @@ from models.corpus import Pair
 from models.training.alignment import Lexicon
 from models.training.recipe import Shares
 from models.training.swaps import Swapper
-from models.training.variation import Variant, Variation, joined, prefix
+from models.training.variation import Variant, Variation, bare, joined, prefix
 from tests.models.samples import OBJECTS, SUBJECTS, VERBS, pairs, seeded
 
 ROWS = pairs(300)
@@ -29,6 +29,22 @@ def test_joined_texts_lose_and_mix_nothing() -> None:
     assert sum(text.english.count(".") for text in texts) == len(rows)
     assert {text.english.count(".") for text in texts} == {1, 2, 3}
     assert all(text.english.count(".") == text.other.count(".") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("english", "other", "expected"),
+    [
+        ("Hello!", "Hallo!", ("Hello", "Hallo")),
+        ("Are you well ?", "Tu vas bien ?", ("Are you well", "Tu vas bien")),
+        ("Hello!", "Hallo", ("Hello!", "Hallo")),
+        ("...", "…", ("...", "…")),
+        ("This sentence is longer than all that people type.", "Lang.", None),
+    ],
+)
+def test_short_texts_lose_their_full_stop(english: str, other: str, expected: tuple[str, str] | None) -> None:
+    pair = Pair(english, other, "de")
+    assert bare(pair, 1.0, seeded())[:2] == (expected or (english, other))
+    assert bare(pair, 0.0, seeded()) == pair
 
 
 def test_titles_are_not_joined() -> None:
