@@ -12,7 +12,7 @@ from shared.languages import LanguagePair
 
 
 def load_names(pairs: Iterable[LanguagePair]) -> None:
-    """Load what comparisons of these pairs need, so that no first text waits for it."""
+    """Load the pairs' data, so that no first text waits."""
     for pair in pairs:
         if word_lists.language_of(pair.source) in word_lists.LISTED:
             word_lists.may_be_ordinary("", word_lists.language_of(pair.source))

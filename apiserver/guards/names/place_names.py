@@ -22,7 +22,10 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 @dataclass(frozen=True, slots=True)
 class PlaceNames:
-    """One language's folded words of names, by CLDR's key, and the keys by word."""
+    """Folded words of names in one language, both ways.
+
+    ``words`` by CLDR's key, ``keys`` by word.
+    """
 
     words: Mapping[str, frozenset[str]]
     keys: Mapping[str, Sequence[str]]
@@ -40,7 +43,7 @@ def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
 
 @lru_cache(maxsize=CACHED_LANGUAGES)
 def place_names_of(tag: str) -> PlaceNames:
-    """Return CLDR's names of territories, languages and cities; about 20 ms for a new language."""
+    """Return CLDR's names; about 20 ms for a new language."""
     words = {key: frozenset(map(folded, _WORD.findall(name))) for key, name in _names(tag)}
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for key, name in words.items():

@@ -63,7 +63,7 @@ def folded(word: str) -> str:
 
 
 def is_inflected(name: str, word: str) -> bool:
-    """Return whether one of two folded words is the other with an ending."""
+    """Return whether one folded word is the other with an ending."""
     shared = min(len(name), len(word))
     return (
         shared >= LEAST_SHARED
