@@ -25,20 +25,19 @@ class Rates:
 
     muon: float
     adam: float
-    first_step: int = 0  # of this start: each warms up
+    decay_from: int = 0  # the step
     decay_steps: int | None = None
 
     def share(self, step: int) -> float:
         """Return the rates' share at a step."""
-        done = step - self.first_step
-        warm_up = min(1.0, (done + 1) / WARM_UP_STEPS)
+        warm_up = min(1.0, (step + 1) / WARM_UP_STEPS)
         if self.decay_steps is None:
             return warm_up
-        return min(warm_up, max(LOWEST_RATE, 1 - done / self.decay_steps))
+        return min(warm_up, max(LOWEST_RATE, 1 - (step - self.decay_from) / self.decay_steps))
 
     def is_over(self, step: int) -> bool:
         """Return whether the decay is done."""
-        return self.decay_steps is not None and step - self.first_step >= self.decay_steps
+        return self.decay_steps is not None and step - self.decay_from >= self.decay_steps
 
 
 class Optimisers:
