@@ -8,5 +8,6 @@
 - ``length``: the expected length.
 - ``repetition``: repetitions in a text.
 - ``scripts``: scripts of letters and languages.
+- ``numbers/``: finds changed numbers.
 - ``output_language``: detects an output's language.
 """

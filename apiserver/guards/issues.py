@@ -77,6 +77,9 @@ TOO_WORDY: Final = OutputIssue(
 CONTROLS: Final = OutputIssue(
     "output-leaks-control", "The model wrote control tokens into the translation.", usable=True, weight=8
 )
+NUMBER_CHANGED: Final = OutputIssue(
+    "number-changed", "A number of the text is missing or changed in the translation.", usable=True, weight=25
+)
 NOTES: Final = OutputIssue(
     "output-has-notes", "The translation seems to contain remarks of the model.", usable=True, weight=15
 )

@@ -24,6 +24,7 @@ from apiserver.guards.issues import (
     NAME_CHANGED,
     NAME_UNSEEN,
     NOTES,
+    NUMBER_CHANGED,
     PLACEHOLDER_INVENTED,
     REPEATS,
     TOO_LONG,
@@ -35,6 +36,7 @@ from apiserver.guards.issues import (
 )
 from apiserver.guards.length import length_band
 from apiserver.guards.names.name_guard import lost_names
+from apiserver.guards.numbers.changed_numbers import changed_numbers
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.repetition import count_repetitions
 from apiserver.guards.scripts import LATIN, UNKNOWN, letters_weight, scripts_in, scripts_of, text_weight
@@ -103,11 +105,13 @@ class QualityGuard:
 
     def find_losses(self, source: str, output: str, pair: LanguagePair) -> list[OutputIssue]:
         """Return issues for what an output lacks; both texts with their placeholders."""
-        names = lost_names(source, output, pair)
-        if not names:
-            return []
-        is_one_script = scripts_of(pair.source) == scripts_of(pair.target)
-        return [(NAME_CHANGED if is_one_script else NAME_UNSEEN).with_values(names)]
+        issues: list[OutputIssue] = []
+        if numbers := changed_numbers(source, output, pair):
+            issues.append(NUMBER_CHANGED.with_values(numbers))
+        if names := lost_names(source, output, pair):
+            is_one_script = scripts_of(pair.source) == scripts_of(pair.target)
+            issues.append((NAME_CHANGED if is_one_script else NAME_UNSEEN).with_values(names))
+        return issues
 
     def _is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
         """Return whether the output copies the source; names do not count."""

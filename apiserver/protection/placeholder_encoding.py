@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from apiserver.formats.document import (
     FIRST_PLACEHOLDER,
@@ -19,6 +20,8 @@ from apiserver.formats.document import (
 )
 from apiserver.prompts.family import PlaceholderStyle
 
+# A letter or digit that makes a longer word of the one beside it; Hangul and scripts without spaces have none.
+LETTER: Final = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3]"
 WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 
 
@@ -52,10 +55,10 @@ class EncodedText:
 
 def _bounded(spelling: str, *, takes_genitive: bool) -> str:
     """Return a pattern with word boundaries: Tom is not in Tomorrow."""
-    before = r"(?<!\w)" if spelling[0].isalnum() else ""
-    after = r"(?!\w)" if spelling[-1].isalnum() else ""
+    before = f"(?<!{LETTER})" if spelling[0].isalnum() else ""
+    after = f"(?!{LETTER})" if spelling[-1].isalnum() else ""
     if takes_genitive and spelling.isalpha():
-        after = r"(?!(?!s(?!\w))\w)"
+        after = f"(?!(?!s(?!{LETTER})){LETTER})"
     return f"{before}{re.escape(spelling)}{after}"
 
 

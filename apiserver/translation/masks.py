@@ -19,8 +19,9 @@ from apiserver.formats.document import (
     PlaceholderKind,
     placeholder_char,
 )
-from apiserver.guards.issues import NAME_CHANGED, OutputIssue
+from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
 from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
+from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.number_conventions import numbers_in
 from apiserver.protection.placeholder_encoding import placeholders_in
@@ -68,13 +69,16 @@ class MaskPolicy:
         return name.kind is not CandidateKind.CODE and self.count(name.text) <= KNOWN_TOKENS
 
 
-def masks_of_values(text: str, issues: Iterable[OutputIssue]) -> Iterator[Mask]:
+def masks_of_values(text: str, issues: Iterable[OutputIssue], pair: LanguagePair) -> Iterator[Mask]:
     """Yield the places of the values that an output lost."""
     for issue in issues:
-        kind = PlaceholderKind.NAME if issue.code == NAME_CHANGED.code else PlaceholderKind.QUANTITY
+        if issue.code == NUMBER_CHANGED.code:
+            for number in substitutes(text, pair, issue.values):
+                yield Mask(number.start, number.end, PlaceholderKind.QUANTITY, number.target)
+            continue
         for value in issue.values:
             for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
-                yield Mask(*match.span(), kind, value)
+                yield Mask(*match.span(), PlaceholderKind.NAME, value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,9 @@ async def _try_whole(
     sampling = context.sampling if second is not first else retry_sampling(context.sampling)
     if attempts.add(await _request(text, second, placeholders, context, sampling)):
         return "second"
-    masked = await _request_masked(text, placeholders, context, masks_of_values(text, attempts.lost_values))
+    masked = await _request_masked(
+        text, placeholders, context, masks_of_values(text, attempts.lost_values, context.pair)
+    )
     return "masked" if masked is not None and attempts.add(masked) else None
 
 

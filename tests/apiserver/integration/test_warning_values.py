@@ -6,10 +6,8 @@ import logging
 
 import pytest
 
-from apiserver.engine.interface import GenerationResult
 from apiserver.guards.issues import OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
-from shared.languages import LanguagePair
 from shared.protocol.answers import MAX_VALUES
 from tests.apiserver.conftest import Served
 from tests.support.event_streams import request_stream
@@ -22,8 +20,7 @@ CHANGED = OutputIssue("number-changed", "A number was changed.", usable=True, we
 def guarded(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """Return a server whose guard finds the words of each text with "secret" changed."""
 
-    def find_issues(_: QualityGuard, source: str, output: GenerationResult, pair: LanguagePair) -> list[OutputIssue]:
-        del output, pair
+    def find_issues(_: QualityGuard, source: str, *_output: object) -> list[OutputIssue]:
         values = [word for word in source.split() if "secret" in word]
         return [CHANGED.with_values(values)] if values else []
 

@@ -44,12 +44,12 @@ async def test_text_of_segments_takes_what_each_has() -> None:
     def answer(asked: Asked) -> GenerationResult:
         number = {None: 0, 1: 1, 2: 2}[asked.sampling.seed]
         words = ["Das Haus steht", "Dort steht das Haus", "Das Haus ist dort"]
-        if "two" in asked.text:
+        if "last" in asked.text:
             words = ["Garten und Wald", "Wald und Garten", "Garten und Wald"]
         return GenerationResult(f"{words[number]}.", "stop")
 
     translator, engine = translator_of(answer)
-    result = await translate(translator, "House one is here.\nHouse two is here.", alternatives=2)
+    result = await translate(translator, "House first is here.\nHouse last is here.", alternatives=2)
     assert result.translation == "Das Haus steht.\nGarten und Wald."
     assert result.alternatives == ["Dort steht das Haus.\nWald und Garten.", "Das Haus ist dort.\nGarten und Wald."]
     assert len(engine.asked) == 6

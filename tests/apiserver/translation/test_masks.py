@@ -48,7 +48,7 @@ def test_policy_masks_what_the_model_does_not_know(
 
 def test_lost_values_are_masked_wherever_they_are_whole_words() -> None:
     text = "Ann saw Anna, and Anna saw Ann."
-    masks = list(masks_of_values(text, [ECHO, NAME_CHANGED.with_values(["Ann"])]))
+    masks = list(masks_of_values(text, [ECHO, NAME_CHANGED.with_values(["Ann"])], EN_DE))
     assert [(each.start, each.kind) for each in masks] == [(0, PlaceholderKind.NAME), (27, PlaceholderKind.NAME)]
 
 
@@ -69,7 +69,7 @@ def test_only_as_many_masks_as_spellings() -> None:
     assert masked is not None
     assert masked.text.endswith(" and Ludovica")  # Tom is in the text, so three names are left
     text = ", ".join(["Zuzana"] * (2 * MAX_MASKS))
-    tagged = mask(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])])), TAGS)
+    tagged = mask(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])], EN_DE)), TAGS)
     assert tagged is not None
     assert len(tagged.targets) == MAX_MASKS
 

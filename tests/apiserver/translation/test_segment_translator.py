@@ -262,6 +262,50 @@ async def test_tags_that_cannot_be_projected_lead_to_pieces() -> None:
     assert result.stage == "pieces"
 
 
+async def test_changed_number_is_asked_again() -> None:
+    requester = ScriptedRequester(
+        in_turn(output_of("3 Äpfel für 5.30 Uhr in Bonn"), output_of("3 Äpfel für 5 Euro in Bonn"))
+    )
+    result = await translate(requester, "3 apples for 5 euros in Bonn")
+    assert (result.text, result.issues, result.stage) == ("3 Äpfel für 5 Euro in Bonn", (), "second")
+    assert "number-changed" in result.issue_codes
+
+
+async def test_number_changed_twice_travels_as_placeholder() -> None:
+    outputs = {
+        "Room 1,250 is on floor 3.": "Zimmer 1.520 ist im Stock 3.",
+        "Room 7 is on floor 3.": "Zimmer 7 ist im Stock 3.",
+    }
+    requester = ScriptedRequester(lambda text, _: output_of(outputs[text]))
+    result = await translate(requester, "Room 1,250 is on floor 3.")
+    assert (result.text, result.issues, result.stage) == ("Zimmer 1.250 ist im Stock 3.", (), "masked")
+    assert requester.texts == ["Room 1,250 is on floor 3."] * 2 + ["Room 7 is on floor 3."]
+
+
+async def test_placeholder_of_a_number_keeps_those_of_the_block() -> None:
+    placeholders = (Placeholder(PlaceholderKind.NAME, "{who}", "{who}", is_text=True),)
+    requester = ScriptedRequester(lambda text, _: output_of(text.replace("has", "hat").replace("8:05", "8:50")))
+    result = await translate(requester, f"{A} has at 8:05 in Rome a new house.", placeholders)
+    assert result.text is not None
+    assert result.text.startswith(f"{A} hat at 8:05")
+    assert result.stage == "masked"
+
+
+async def test_number_that_stays_changed_is_shown_with_its_value() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("Der Zug nach Bonn fährt um 8.50 Uhr ab."))
+    result = await translate(requester, "The train to Bonn leaves at 8:05.")
+    assert result.text == "Der Zug nach Bonn fährt um 8.50 Uhr ab."
+    assert [(issue.code, issue.values) for issue in result.issues] == [("number-changed", ("8:05",))]
+    assert result.stage == "best"
+
+
+async def test_numbers_of_placeholders_are_not_compared() -> None:
+    placeholders = (Placeholder(PlaceholderKind.QUANTITY, "$500", "$500", is_text=True),)
+    requester = ScriptedRequester(lambda _, __: output_of("Das Haus in Bonn kostet 7."))
+    result = await translate(requester, f"The house in Bonn costs {A}.", placeholders)
+    assert (result.text, result.issues) == (f"Das Haus in Bonn kostet {A}.", ())
+
+
 async def test_numbered_tags_are_restored() -> None:
     requester = ScriptedRequester(
         lambda text, _: output_of(text.replace("This is", "Das ist").replace("very important", "sehr wichtig"))

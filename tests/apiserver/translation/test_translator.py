@@ -140,9 +140,9 @@ async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: Tex
 @pytest.mark.parametrize(
     "text",
     [
-        "One is here.\n\n  Two is there. \t Three is gone.\r\n",
+        "Tea is here.\n\n  Dad is there. \t Cake is gone.\r\n",
         " Hello {name}, it is 5 km to https://x.org today. ",
-        "One. Two. Three. Four. Five. Six. Seven. Eight. Nine. Ten. Eleven.",
+        "Red. Tea. Hat. Car. Dog. Cat. Sun. Sea. Air. Ice. Oak.",
     ],
 )
 async def test_good_outputs_give_no_warnings(text: str) -> None:
@@ -178,7 +178,7 @@ async def test_long_text_holds_a_share_of_the_batch() -> None:
     engine.gate.clear()
     long = asyncio.create_task(translate(translator, sentences(100)))
     other = asyncio.create_task(translate(translator, sentences(200)[1300:]))
-    short = asyncio.create_task(translate(translator, "Three. Four."))
+    short = asyncio.create_task(translate(translator, "Red. Tea."))
     await wait_until(lambda: engine.running == 16 // LONG_SHARE + 2, 5)
     for _ in range(20):
         await asyncio.sleep(0)
@@ -262,7 +262,7 @@ async def test_plan_of_a_cancelled_text_ends_before_the_next() -> None:
 
 async def test_equal_segments_are_requested_once() -> None:
     translator, engine = translator_of(german_words)
-    answer = await translate(translator, "One is here.\n" * 500 + "Two is there.")
+    answer = await translate(translator, "Tea is here.\n" * 500 + "Dad is there.")
     assert answer.translation is not None
     assert answer.translation.count("\n") == 500
     assert len(engine.asked) == 2
@@ -376,7 +376,7 @@ async def test_malformed_xml_is_refused_with_its_place(text: str | list[str], fi
 
 async def test_text_cut_against_the_wish_has_a_warning() -> None:
     translator, _ = translator_of(german_words)
-    whole = await translate(translator, "One is here.\nTwo is there.", split_sentences="none")
+    whole = await translate(translator, "Tea is here.\nDad is there.", split_sentences="none")
     assert whole.warnings == []
     assert "\n" not in (whole.translation or "\n")
     long = await translate(translator, sentences(9), split_sentences="none")
@@ -390,11 +390,11 @@ def one_sentence(_: Asked) -> GenerationResult:
 
 async def test_context_reaches_the_prompt_of_every_segment() -> None:
     translator, engine = translator_of(one_sentence, prompt="hy-mt2")
-    answer = await translate(translator, "One is here.\nTwo is there.", context="At the bank.")
+    answer = await translate(translator, "Tea is here.\nDad is there.", context="At the bank.")
     assert answer.warnings == []
     assert [asked.text.count("At the bank.") for asked in engine.asked] == [1, 1]
     plain_engine = translator_of(one_sentence, prompt="hy-mt2")
-    await translate(plain_engine[0], "One is here.\nTwo is there.")
+    await translate(plain_engine[0], "Tea is here.\nDad is there.")
     assert [each.max_tokens for each in engine.asked] == [each.max_tokens for each in plain_engine[1].asked]
 
 

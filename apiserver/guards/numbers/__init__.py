@@ -1,0 +1,13 @@
+"""Numbers guard: finds numbers that a translation changed (docs/decisions/0042-numbers-guard.md).
+
+- ``changed_numbers``: compares the numbers of a text and its translation.
+- ``comparison``: numbers of one text that the other lacks.
+- ``reader``: reads the numbers of a text.
+- ``mentions``: a number in a text, with its possible readings.
+- ``digit_runs``: digits with separators, times, fractions.
+- ``spaced_reader``: languages that write spaces between words.
+- ``east_asian_reader``: Chinese, Japanese and Korean.
+- ``numerals``: the numerals of these three.
+- ``substitution``: numbers that travel as placeholders.
+- ``words/``: words of numbers.
+"""

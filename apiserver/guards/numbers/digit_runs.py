@@ -1,0 +1,159 @@
+"""Digit runs: digits with separators, and what they may mean.
+
+Which separator means what depends on the language, and writers differ: every reading is returned.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from apiserver.guards.numbers.mentions import HALF, NumberKind, Reading, Value
+
+# Digits of a group of thousands, and the least of a telephone number, which each language may cut elsewhere.
+_THOUSAND: Final = 3
+MIN_JOINED: Final = 7
+# Digits beyond these are compared as text: reading a long integer is slow.
+MAX_INTEGER_DIGITS: Final = 18
+# Groups of one run; more than an address or a telephone number has.
+MAX_GROUPS: Final = 8
+
+_SIGNS: Final = ".,:：/’'٫٬·‑–—~〜～×-"
+_SPACES: Final = " \u00a0\u202f\u2009"
+# Digits joined by one sign, or by a space before three digits.
+RUN: Final = rf"\d+(?:(?:[{_SIGNS}]|[{_SPACES}](?=\d{{3}}(?!\d)))\d+){{0,{MAX_GROUPS - 1}}}+"
+# Hours and minutes with a letter between: 9 h 30, 9 Uhr 30, 9時30分.
+_CLOCK: Final = r"(?P<hours>\d{1,2}) ?(?:[hH]|[Uu]hr|時|时|点|點|시) ?(?P<minutes>[0-5]?\d)(?!\d)"
+CLOCK_OR_RUN: Final = rf"(?<!\d)(?P<clock>{_CLOCK})|(?P<run>{RUN})"
+_GROUPS: Final = re.compile(r"(\d+)")
+CLOCK_HOUR: Final = re.compile(
+    r"[ \u00a0\u202f]?(?:[Uu]hr(?![^\W\d_])|[oO]['’ ]?[cC]lock|[aApP]\.? ?[mM]\b\.?|[hH](?![^\W\d_])|[hH]eures?\b"
+    r"|[hH]oras?\b|[hH]rs?\b|hours\b|時(?!間)|时(?!间)|点|點|시(?!간))"
+)
+_HALF_BEFORE: Final = re.compile(r"(?<!\w)[Hh]alb[ \u00a0]$")
+_DECADE_BEFORE: Final = re.compile(r"(?:années|años|années de|the|les|los|['’])[ \u00a0]?$", re.IGNORECASE)
+DECADE: Final = re.compile(r"['’]?s\b|er\b|年代|년대|-?[eE]r\b|['’]er\b")
+# The digit stands for a word: P2P, 3rd-party.
+_IN_WORD: Final = re.compile(r"(?<=[A-Za-z]\d)[A-Za-z]|rd[- ]part")
+_DECIMAL_SIGNS: Final = ".,٫·"
+
+
+class DigitRun(NamedTuple):
+    """A run of digits and its readings."""
+
+    start: int
+    end: int
+    kind: NumberKind
+    readings: tuple[Reading, ...]
+
+
+def read_run(text: str, match: re.Match[str]) -> DigitRun:
+    """Return the run that ``CLOCK_OR_RUN`` matched."""
+    start, end = match.span()
+    if match.lastgroup == "clock" or match["clock"] is not None:
+        return DigitRun(start, end, NumberKind.CLOCK, clock_readings(int(match["hours"]), int(match["minutes"])))
+    parts = _GROUPS.split(match["run"])
+    groups, signs = parts[1::2], parts[2:-1:2]
+    if len(groups) == 1:
+        return DigitRun(start, end, *_read_single(text, start, end, groups[0]))
+    readings: list[Reading] = []
+    kind = NumberKind.DIGITS
+    if len(groups) <= 3 and signs[0] in ":：.," and _is_clock(groups):
+        kind = NumberKind.CLOCK if signs[0] in ":：" else kind
+        readings += clock_readings(int(groups[0]), int(groups[1]))
+    readings += _separated(groups, signs)
+    return DigitRun(start, end, kind, tuple(dict.fromkeys(readings)))
+
+
+def _is_clock(groups: Sequence[str]) -> bool:
+    return len(groups[0]) <= 2 and len(groups[1]) == 2 and int(groups[0]) <= 24 and int(groups[1]) < 60
+
+
+def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]:
+    """Yield the readings of several groups."""
+    last = signs[-1]
+    if last in _DECIMAL_SIGNS and last not in signs[:-1]:
+        whole = "".join(groups[:-1])
+        if len(whole) + len(groups[-1]) <= MAX_INTEGER_DIGITS:
+            yield (Decimal(f"{int(whole)}.{_plain(groups[-1])}"),)
+            if _plain(groups[-1]) == "5":
+                yield (int(whole), HALF)
+    if last == "/" and len(groups) == 2 and len(groups[1]) <= 3 and int(groups[1]):
+        yield (Decimal(value_of(groups[0])) / int(groups[1]),)
+    yield tuple(map(value_of, groups))
+    digits = "".join(groups)
+    if len(digits) >= MIN_JOINED or all(len(group) == _THOUSAND for group in groups[1:]):
+        yield (value_of(digits),)
+
+
+def _read_single(text: str, start: int, end: int, group: str) -> tuple[NumberKind, tuple[Reading, ...]]:
+    value = value_of(group)
+    if not isinstance(value, int):
+        return NumberKind.DIGITS, ((value,),)
+    if value <= 24 and is_half_hour(text, start):
+        return NumberKind.CLOCK, half_before(value)
+    if value <= 24 and CLOCK_HOUR.match(text, end):
+        return NumberKind.CLOCK, tuple((hour,) for hour in hours_of(value))
+    if _IN_WORD.match(text, end):
+        return NumberKind.HINT, ((value,),)
+    readings: list[Reading] = [(value,)]
+    before = text[max(0, start - 12) : start]
+    if len(group) == 2 and (DECADE.match(text, end) or _DECADE_BEFORE.search(before)):
+        readings += [(1900 + value,), (2000 + value,), (1800 + value,)]
+    elif len(group) == 4 and 1000 <= value < 2100 and (DECADE.match(text, end) or _DECADE_BEFORE.search(before)):
+        readings += [(value % 100,), (value // 100 + 1, value % 100)]
+    return NumberKind.DIGITS, tuple(readings)
+
+
+def value_of(digits: str) -> Value:
+    """Return an integer, or many digits as plain text."""
+    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else _plain(digits).lstrip("0")
+
+
+def _plain(digits: str) -> str:
+    return digits if digits.isascii() else "".join(str(unicodedata.digit(char)) for char in digits)
+
+
+def hours_of(hour: int) -> tuple[int, ...]:
+    """Return an hour in both halves of the day."""
+    if hour in {0, 12, 24}:
+        return (hour, *({0, 12, 24} - {hour}))
+    return (hour, hour - 12 if hour > 12 else hour + 12)
+
+
+def is_half_hour(text: str, start: int) -> bool:
+    """Return whether a number follows "halb".
+
+    The German halb zwölf is half past eleven.
+    """
+    return _HALF_BEFORE.search(text[max(0, start - 6) : start]) is not None
+
+
+def half_before(hour: int) -> tuple[Reading, ...]:
+    """Return the readings of half an hour before an hour."""
+    return tuple((before, minutes) for before in hours_of((hour - 1) % 24) for minutes in (30, HALF))
+
+
+def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
+    """Return a time's readings, also those before the next hour."""
+    if minutes == 0:
+        return tuple((hour,) for hour in hours_of(hours))
+    after = tuple((hour, minutes) for hour in hours_of(hours))
+    return (*after, *((hour, 60 - minutes) for hour in hours_of((hours + 1) % 24)))
+
+
+# A sign of one character, as numerator and denominator.
+_FRACTIONS: Final = {
+    char: tuple(map(int, unicodedata.normalize("NFKC", char).split("\u2044"))) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+}
+VULGAR_FRACTION: Final = f"[{''.join(_FRACTIONS)}]"
+
+
+def read_fraction(sign: str) -> tuple[Reading, ...]:
+    """Return the readings of a sign such as ½."""
+    numerator, denominator = _FRACTIONS[sign]
+    readings: tuple[Reading, ...] = ((Decimal(numerator) / denominator,), (numerator, denominator))
+    return (*readings, (30,), (50,)) if sign == "½" else readings

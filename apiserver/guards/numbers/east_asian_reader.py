@@ -1,0 +1,193 @@
+"""East Asian reader: numbers of Chinese, Japanese and Korean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import cache
+from math import prod
+from typing import Final, NamedTuple
+
+from apiserver.guards.numbers.digit_runs import (
+    CLOCK_HOUR,
+    CLOCK_OR_RUN,
+    DECADE,
+    VULGAR_FRACTION,
+    hours_of,
+    read_fraction,
+    read_run,
+)
+from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
+from apiserver.guards.numbers.numerals import Numerals
+
+# Smaller numbers in numerals are often parts of words.
+MIN_DEMANDED: Final = 3
+_MYRIAD: Final = 10**4
+# No number has more; 10,000 to the power of a hostile text would be slow.
+MAX_NUMERALS: Final = 24
+# 2、3日 is a few days.
+_FEW: Final = rf"(?<!\d)(?:{'|'.join(f'[{n}{n + 0xFF10:c}][、，,][{n + 1}{n + 0xFF11:c}]' for n in range(2, 9))})(?!\d)"
+
+
+class _Part(NamedTuple):
+    start: int
+    end: int
+    kind: NumberKind
+    readings: tuple[Reading, ...]
+    numerals: str = ""
+
+
+@cache  # one for each of the three languages
+def _token(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?P<few>{_FEW})|{CLOCK_OR_RUN}|(?P<vulgar>{VULGAR_FRACTION})|{words}")
+
+
+def may_have_numerals(text: str, numerals: Numerals) -> bool:
+    """Return whether a text has more numerals than hints."""
+    return any(match["hint"] is None for match in _token(numerals.words).finditer(text))
+
+
+def read_east_asian(text: str, numerals: Numerals) -> Iterator[NumberMention]:
+    """Yield a text's numbers in order."""
+    parts = list(_parts(text, numerals))
+    index = 0
+    while index < len(parts):
+        part = parts[index]
+        index += 1
+        if part.kind is not NumberKind.DIGITS and not part.numerals:
+            yield NumberMention(part.start, part.end, part.kind, part.readings)
+            continue
+        chain = [part]
+        while index < len(parts) and _continues(text, chain[-1], parts[index], numerals):
+            chain.append(parts[index])
+            index += 1
+        yield _chained(text, chain, numerals)
+
+
+def _parts(text: str, numerals: Numerals) -> Iterator[_Part]:
+    for match in _token(numerals.words).finditer(text):
+        start, end = match.span()
+        if match["few"] is not None:
+            yield _Part(start, end, NumberKind.HINT, ((int(text[start]),), (int(text[end - 1]),)))
+        elif match["clock"] is not None or match["run"] is not None:
+            run = read_run(text, match)
+            yield _Part(start, end, run.kind, run.readings)
+        elif match["vulgar"] is not None:
+            yield _Part(start, end, NumberKind.CLOCK, read_fraction(match.group()))
+        elif match["numerals"] is not None:
+            yield _Part(start, end, NumberKind.WORDS, (), match.group())
+        elif match["hint"] is not None:
+            yield _Part(start, end, NumberKind.HINT, numerals.hints[match.group()])
+        else:
+            yield _native(text, match, numerals)
+
+
+def _native(text: str, match: re.Match[str], numerals: Numerals) -> _Part:
+    word, (start, end) = match.group(), match.span()
+    value = numerals.native[word]
+    is_long = len(word) > 1 or text[end : end + 1].isspace()  # 세 and 네 begin many words
+    is_number = value >= MIN_DEMANDED and is_long and numerals.native_counters.match(text, end) is not None
+    readings = tuple((hour,) for hour in hours_of(value)) if CLOCK_HOUR.match(text, end) else ((value,),)
+    return _Part(start, end, NumberKind.WORDS if is_number else NumberKind.HINT, readings)
+
+
+def _continues(text: str, last: _Part, part: _Part, numerals: Numerals) -> bool:
+    """Return whether digits and scales are one number: 12万5千, 12만 5천."""
+    gap = text[last.end : part.start]
+    if last.numerals:
+        is_digits = not part.numerals and part.kind is NumberKind.DIGITS
+        return is_digits and gap in {"", " "} and last.numerals[-1] in numerals.scales
+    return gap == "" and bool(part.numerals) and part.numerals[0] in numerals.scales
+
+
+def _chained(text: str, chain: Sequence[_Part], numerals: Numerals) -> NumberMention:
+    start, end = chain[0].start, chain[-1].end
+    if len(chain) == 1 and not chain[0].numerals:
+        return NumberMention(start, end, chain[0].kind, chain[0].readings)
+    if len(chain[0].numerals) > MAX_NUMERALS:
+        return NumberMention(start, end, NumberKind.HINT, ())
+    if len(chain) == 1 and (few := _few(chain[0].numerals, numerals)):
+        return NumberMention(start, end, NumberKind.HINT, (few,))
+    has_digits = any(not part.numerals for part in chain)
+    readings = tuple(_values(chain, numerals))
+    if has_digits:
+        return NumberMention(
+            start, end, NumberKind.DIGITS, readings, chain[0].readings[0] if chain[0].readings else None
+        )
+    value = readings[0][0]
+    if isinstance(value, int) and value <= 24 and CLOCK_HOUR.match(text, end):
+        readings = (*((hour,) for hour in hours_of(value)), *readings)
+    if isinstance(value, int) and value < 100 and DECADE.match(text, end):
+        readings = (*readings, (1900 + value,))
+    is_number = (
+        _is_spelled(chain[0].numerals, numerals)
+        and not isinstance(value, str)
+        and value >= MIN_DEMANDED
+        and numerals.counters.match(text, end) is not None
+        and numerals.other_before.search(text[max(0, start - 4) : start]) is None
+        and numerals.other_words.match(text, start) is None
+    )
+    return NumberMention(start, end, NumberKind.WORDS if is_number else NumberKind.HINT, readings)
+
+
+def _few(text: str, numerals: Numerals) -> Reading:
+    """Return both numbers of an approximation: 20 and 30 of 二三十."""
+    if len(text) < 2 or any(char in numerals.units for char in text[2:]):
+        return ()
+    low, high = numerals.units.get(text[0], 0), numerals.units.get(text[1], 0)
+    scale = prod(numerals.scales[char] for char in text[2:])
+    return (low * scale, high * scale) if low and high == low + 1 else ()
+
+
+def _is_spelled(text: str, numerals: Numerals) -> bool:
+    """Return whether numerals are surely a number.
+
+    One syllable of Hangul may be any word.
+    """
+    return not numerals.native or (len(text) > 1 and any(char in numerals.scales for char in text))
+
+
+def _values(chain: Sequence[_Part], numerals: Numerals) -> Iterator[Reading]:
+    """Yield the readings of digits, units and scales."""
+    if len(chain) == 1 and all(char in numerals.units for char in chain[0].numerals):
+        units = [numerals.units[char] for char in chain[0].numerals]
+        if len(units) <= 18:
+            yield (int("".join(map(str, units))),)
+        yield tuple(units)
+        return
+    total: int | Decimal = 0
+    section: int | Decimal = 0
+    number: int | Decimal | None = None
+    last_scale = 1
+    for item in _items(chain, numerals):
+        if isinstance(item, Decimal) or item >= 0:
+            number = item if number is None else number * 10 + item
+            continue
+        last_scale = -item
+        if last_scale < _MYRIAD:
+            section += (1 if number is None else number) * last_scale
+        elif not section and number is None and total:
+            total *= last_scale  # 万亿
+        else:
+            section += number or 0
+            total += (section or 1) * last_scale
+            section = 0
+        number = None
+    yield (total + section + (number or 0),)
+    if number is not None and last_scale >= 100 and number < 10:
+        yield (total + section + number * (last_scale // 10),)  # 三百五 is 350
+        yield (total + section, number)
+
+
+def _items(chain: Sequence[_Part], numerals: Numerals) -> Iterator[int | Decimal]:
+    """Yield numbers, and scales as negative ones."""
+    for part in chain:
+        for char in part.numerals:
+            if char in numerals.units:
+                yield numerals.units[char]
+            else:
+                yield -numerals.scales[char]
+        if not part.numerals:
+            values = (reading[0] for reading in part.readings if len(reading) == 1)
+            yield next((value for value in values if not isinstance(value, str)), 0)

@@ -1,0 +1,42 @@
+"""Reader: a text's numbers, as its language writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from apiserver.guards.numbers.east_asian_reader import may_have_numerals, read_east_asian
+from apiserver.guards.numbers.mentions import NumberMention
+from apiserver.guards.numbers.numerals import NUMERALS
+from apiserver.guards.numbers.spaced_reader import may_have_words, read_spaced
+from apiserver.guards.numbers.words.lexicon import lexicon_of
+
+_DIGIT: Final = re.compile(r"[\d¼-¾⅐-⅞]")
+
+
+def language_of(tag: str) -> str:
+    """Return a tag's language, without script and region."""
+    return tag.partition("-")[0]
+
+
+def knows_words(language: str) -> bool:
+    """Return whether a language's spelled numbers are known, not only digits."""
+    return language in NUMERALS or lexicon_of(language) is not None
+
+
+def may_have_numbers(text: str, language: str) -> bool:
+    """Return fast whether a text may have a demanded number."""
+    if _DIGIT.search(text) is not None:
+        return True
+    numerals = NUMERALS.get(language)
+    if numerals is not None:
+        return may_have_numerals(text, numerals)
+    lexicon = lexicon_of(language)
+    return lexicon is not None and may_have_words(text, lexicon)
+
+
+def read_numbers(text: str, language: str) -> Iterator[NumberMention]:
+    """Yield a text's numbers in order; ``language`` without script and region."""
+    numerals = NUMERALS.get(language)
+    return read_spaced(text, lexicon_of(language)) if numerals is None else read_east_asian(text, numerals)

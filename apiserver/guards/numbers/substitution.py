@@ -1,0 +1,50 @@
+"""Substitution: numbers to copy, as the target language writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from apiserver.guards.numbers.mentions import NumberKind, NumberMention
+from apiserver.guards.numbers.reader import language_of, read_numbers
+from apiserver.guards.numbers.words.cldr import format_number
+from apiserver.protection.placeholder_encoding import LETTER
+from shared.languages import LanguagePair
+
+_GROUPED: Final = re.compile(r"\d{1,3}(?:([.,'’ \u00a0\u202f])\d{3})(?:\1\d{3})*")
+_VERBATIM: Final = re.compile(r"[\d.,:/'’–—-]+")
+_LETTER: Final = re.compile(LETTER)
+
+
+class Substitute(NamedTuple):
+    """A number's position, and how the target language writes it."""
+
+    start: int
+    end: int
+    target: str
+
+
+def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Substitute]:
+    """Yield the numbers that are written as one of ``values``.
+
+    Without those to which words belong, such as "third" and "9 h 30".
+    """
+    for mention in read_numbers(text, language_of(pair.source)):
+        if mention.is_demanded and text[mention.start : mention.end] in values:
+            target = _written(text, mention, pair.target)
+            if target is not None:
+                yield Substitute(mention.start, mention.end, target)
+
+
+def _written(text: str, mention: NumberMention, target: str) -> str | None:
+    """Return a number for the target; None if it needs its words."""
+    source = text[mention.start : mention.end]
+    neighbours = text[max(0, mention.start - 1) : mention.start] + text[mention.end : mention.end + 1]
+    if mention.kind is NumberKind.ORDINAL or _LETTER.search(neighbours) is not None:
+        return None
+    is_grouped = mention.plain is None and _GROUPED.fullmatch(source) is not None
+    if not is_grouped and mention.plain is None and mention.kind is not NumberKind.WORDS:
+        return source if _VERBATIM.fullmatch(source) else None
+    whole = mention.readings[-1] if is_grouped else mention.readings[0]
+    return None if len(whole) != 1 or isinstance(whole[0], str) else format_number(whole[0], target)

@@ -1,0 +1,43 @@
+"""Substitution: how numbers are written for the target, and those that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.guards.numbers.substitution import Substitute, substitutes
+from shared.languages import LanguagePair
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "written"),
+    [
+        ("en-de", "1,250", "1.250"),
+        ("en-fr", "1,250,000", "1\u202f250\u202f000"),
+        ("en-es", "1250", "1250"),
+        ("en-de", "8:05", "8:05"),
+        ("en-de", "2.5", "2.5"),
+        ("en-de", "three", "3"),
+        ("en-de", "5.5 million", "5.500.000"),
+        ("ja-en", "12.5万", "125,000"),
+        ("de-ja", "zweitausend", "2,000"),
+        ("en-tlh", "1,250", "1250"),
+    ],
+)
+def test_number_is_written_for_the_target(pair: str, source: str, written: str) -> None:
+    text = f"a {source} b"
+    assert list(substitutes(text, LanguagePair(*pair.split("-")), {source})) == [
+        Substitute(2, 2 + len(source), written)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("the third door", "third"), ("21st", "21"), ("v2", "2"), ("at 9 h 30", "9 h 30"), ("one", "one")],
+)
+def test_number_that_needs_its_words_is_left_out(text: str, value: str) -> None:
+    assert list(substitutes(text, LanguagePair("en", "de"), {value})) == []
+
+
+def test_only_the_values_are_substituted() -> None:
+    found = substitutes("3 of 5 or 5", LanguagePair("en", "de"), {"5"})
+    assert [number.start for number in found] == [5, 10]
