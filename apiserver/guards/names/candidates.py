@@ -23,7 +23,7 @@ MOST_LETTERS: Final = 40
 TITLE_SHARE: Final = 0.6
 TITLE_WORDS: Final = 4
 # Characters before a word that can show the beginning of a sentence.
-_LOOK_BEHIND: Final = 6
+_LOOK_BEHIND: Final = 8
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 # Begins no address: those are placeholders, but not in every text that is compared.
@@ -42,6 +42,33 @@ _AMOUNT: Final = re.compile(r"\d[\d.,:/-]*[A-Za-z]{1,3}|[A-Z]{1,3}\d+[.,:]\d\d|[
 _ROMAN: Final = re.compile("[IVXLCDM]{1,7}")
 _BEFORE_START: Final = re.compile(
     r"(?:^|[.!?…:;\n•*·|/\\]|[\"“”„«»‹›‘(\[{¿¡–—]|(?:^|\s)[-'‘’])[\s\"“”„«»'‘’(\[{¿¡*_–—-]*$"
+)
+# Words before a person's name, and what else may stand behind them.
+_TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
+_OFFICES: Final = frozenset(
+    [
+        "Professor",
+        "Doktor",
+        "Dr",
+        "Präsident",
+        "Präsidentin",
+        "Bürgermeister",
+        "Richter",
+        "Lehrer",
+        "Direktor",
+        "Ober",
+        "President",
+        "Chairman",
+        "Speaker",
+        "Prof",
+        "Profesor",
+        "Presidente",
+        "Director",
+        "Minister",
+        "Kollege",
+        "Nachbar",
+        "Gott",
+    ]
 )
 # A Latin word with a capital in a text of another script.
 _LATIN_WORD: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,2}[A-Z])[A-Za-z\u00c0-\u024f]{2,40}(?![A-Za-z0-9])")
@@ -110,6 +137,9 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
         if word.removesuffix("s").isupper() and len(word) > 2:
             if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
+        elif _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
+            if word not in _OFFICES:
+                yield Candidate(start, match.end(), CandidateKind.NAME, word)
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
             if not word_lists.may_be_ordinary(word, language):
                 yield Candidate(start, match.end(), CandidateKind.NAME, word)

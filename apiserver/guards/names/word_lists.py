@@ -53,7 +53,9 @@ def is_ordinary_among(word: str, words: Collection[str], *, joins: bool) -> bool
     In a language that ``joins`` words, their last part is enough.
     """
     starts = range(LEAST_FIRST_PART, len(word) - LEAST_STEM + 1) if joins else ()
-    return _is_form(word, words) or any(_is_form(word[start:], words) for start in starts)
+    return _is_form(word, words) or any(
+        word[start:] in words if len(word) - start == LEAST_STEM else _is_form(word[start:], words) for start in starts
+    )
 
 
 def _is_form(word: str, words: Collection[str]) -> bool:

@@ -18,6 +18,8 @@ def found(text: str, tag: str = "en") -> list[str]:
         ("Patience lives in every house.", "en", []),  # an ordinary word at the beginning
         ("We met Bill.", "en", ["Bill"]),  # an ordinary word inside, which is also a name
         ("Bill us later.", "en", []),
+        ("Mr. Baker is here.", "en", ["Baker"]),  # an ordinary word behind a title
+        ("Frau Müller und Herr Präsident", "de", ["Müller"]),
         ("On Monday I go to school in March.", "en", []),
         ("She said: Patience helps.", "en", []),
         ("The Ministry Of Silly Walks And Talks", "en", []),
