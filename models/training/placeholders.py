@@ -16,6 +16,7 @@ NAME_SHARE, TERM_SHARE, QUANTITY_SHARE, TAG_SHARE, ALONE_SHARE, WHOLE_SHARE = 0.
 MAX_NAME_WORDS, MAX_TERM_WORDS, MAX_TAGGED_WORDS, MAX_TAGS = 3, 2, 5, 3
 # Shorter words are seldom terms.
 MIN_TERM_CHARS = 4
+MAX_UNIT_CHARS = 3
 # Placeholders of a text usually count from one; these are numbered at random.
 RANDOM_NUMBER_SHARE = 0.3
 
@@ -151,12 +152,21 @@ def tagged_as_a_whole(pair: Pair, number: int) -> Pair:
 
 
 def numbers_in(aligned: AlignedPair) -> list[Range]:
-    """Return English numbers that are linked with numbers."""
-    return [
-        Range(english, english)
-        for english, other in aligned.links
-        if aligned.english[english].text[0].isdigit() and aligned.other[other].text[0].isdigit()
-    ]
+    """Return English numbers that are linked with numbers, with a unit that is the same on both sides."""
+    linked = dict(aligned.links)
+    ranges: list[Range] = []
+    for english, other in aligned.links:
+        if not (aligned.english[english].text[0].isdigit() and aligned.other[other].text[0].isdigit()):
+            continue
+        has_unit = linked.get(english + 1) == other + 1 and is_unit(aligned.english[english + 1].text)
+        is_same = has_unit and aligned.english[english + 1].text == aligned.other[other + 1].text
+        ranges.append(Range(english, english + is_same))
+    return ranges
+
+
+def is_unit(word: str) -> bool:
+    """Return whether a word may be a unit: km, GB."""
+    return word.isalpha() and len(word) <= MAX_UNIT_CHARS
 
 
 def names_in(aligned: AlignedPair) -> list[Range]:

@@ -8,7 +8,7 @@ import pytest
 from models.corpus import Pair
 from models.tokenizer import SPELLINGS
 from models.training.alignment import AlignedPair, Lexicon, Link, words_in
-from models.training.placeholders import Mark, Marks, Range, with_placeholders
+from models.training.placeholders import Mark, Marks, Range, numbers_in, with_placeholders
 from tests.models.samples import pairs, seeded
 
 LEXICON = Lexicon.learn(pairs(300), seeded(0))
@@ -78,6 +78,11 @@ def test_marks_apart_on_one_side_only_do_not_fit() -> None:
     assert not one.fits(Mark(Range(2, 3), Range(1, 2), ("<g{n}>", "</g{n}>")))
     assert one.fits(Mark(Range(2, 3), Range(2, 2), ("<n{n}/>",)))
     assert one.fits(Mark(Range(0, 1), Range(0, 1), ("<n{n}/>",)))
+
+
+def test_units_belong_to_their_numbers() -> None:
+    pair = aligned("It is 5 km and 3 miles.", "Es sind 5 km und 3 Meilen.", *((index, index) for index in range(7)))
+    assert numbers_in(pair) == [Range(2, 3), Range(5, 5)]
 
 
 def test_at_most_twelve_placeholders_are_written() -> None:
