@@ -4,6 +4,5 @@
 - ``glossary``: finds a client's names and terms.
 - ``placeholder_encoding``: writes placeholders for a model.
 - ``tag_projection``: puts tags into an untagged translation.
-- ``number_conventions``: numbers as the target language writes them.
 - ``emoji``: removes and restores emoji.
 """

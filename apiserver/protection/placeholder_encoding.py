@@ -59,6 +59,10 @@ def _bounded(spelling: str, *, takes_genitive: bool) -> str:
     after = f"(?!{LETTER})" if spelling[-1].isalnum() else ""
     if takes_genitive and spelling.isalpha():
         after = f"(?!(?!s(?!{LETTER})){LETTER})"
+    if spelling[0].isdigit():
+        before += r"(?<!\d[.,:])"
+    if spelling[-1].isdigit():  # 7 is not in 7:00
+        after += r"(?![.,:]\d)"
     return f"{before}{re.escape(spelling)}{after}"
 
 

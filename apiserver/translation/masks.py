@@ -21,9 +21,10 @@ from apiserver.formats.document import (
 )
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
 from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
+from apiserver.guards.numbers.mentions import NumberKind
+from apiserver.guards.numbers.reader import language_of, read_numbers
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
-from apiserver.protection.number_conventions import numbers_in
 from apiserver.protection.placeholder_encoding import placeholders_in
 from shared.languages import LanguagePair
 
@@ -33,7 +34,11 @@ KNOWN_TOKENS: Final = 1
 MAX_MASKS: Final = 8
 # Names that end so have no s in the genitive.
 _SIBILANTS: Final = ("s", "ß", "x", "z")
-_JOINT: Final = re.compile("[ \u00a0-]")
+_JOINT: Final = re.compile("[ \u00a0/-]")
+# A number of these is followed by another form of the noun.
+_SINGULARS: Final = frozenset({"0", "1"})
+_DECIMAL: Final = re.compile(r"\d+(?:[.,]\d{1,2}|[.,]\d{4,}|/\d+)")
+_HALF_DAY: Final = re.compile(r"\s?[AaPp]\.?\s?[Mm]\b")
 _GENITIVE: Final = re.compile(rf"({PLACEHOLDER_CHAR.pattern})s(?!\w)")
 
 
@@ -61,8 +66,7 @@ class MaskPolicy:
             unknown = (name for name in names if not self._knows(name))
             masks += [Mask(name.start, name.end, PlaceholderKind.NAME, name.text) for name in unknown]
         if MaskKind.NUMBERS in self.kinds:
-            numbers = numbers_in(text, pair)
-            masks += [Mask(number.start, number.end, PlaceholderKind.QUANTITY, number.target) for number in numbers]
+            masks += _number_masks(text, pair, _copied_numbers(text, pair))
         return masks
 
     def _knows(self, name: Candidate) -> bool:
@@ -73,12 +77,35 @@ def masks_of_values(text: str, issues: Iterable[OutputIssue], pair: LanguagePair
     """Yield the places of the values that an output lost."""
     for issue in issues:
         if issue.code == NUMBER_CHANGED.code:
-            for number in substitutes(text, pair, issue.values):
-                yield Mask(number.start, number.end, PlaceholderKind.QUANTITY, number.target)
+            yield from _number_masks(text, pair, issue.values)
             continue
         for value in issue.values:
             for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
                 yield Mask(*match.span(), PlaceholderKind.NAME, value)
+
+
+def _number_masks(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Mask]:
+    for number in substitutes(text, pair, values):
+        yield Mask(number.start, number.end, PlaceholderKind.QUANTITY, number.target)
+
+
+def _copied_numbers(text: str, pair: LanguagePair) -> set[str]:
+    """Return the numbers that every model should copy.
+
+    Without words and scales, 0 and 1 (grammar), decimals (notation), fractions, and 12-hour times.
+    """
+    copied: set[str] = set()
+    for mention in read_numbers(text, language_of(pair.source)):
+        number = text[mention.start : mention.end]
+        is_plain = mention.kind in {NumberKind.DIGITS, NumberKind.CLOCK} and mention.plain is None
+        if (
+            is_plain
+            and number not in _SINGULARS
+            and not _DECIMAL.fullmatch(number)
+            and not _HALF_DAY.match(text, mention.end)
+        ):
+            copied.add(number)
+    return copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +146,10 @@ def mask(
 
 
 def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:
-    """Yield the masks, neighbouring names as one: Priyanka Deshmukh."""
+    """Yield the masks, neighbours of one kind as one: Priyanka Deshmukh, 0151 234567."""
     last: Mask | None = None
     for each in masks:
-        if (
-            last is not None
-            and _JOINT.fullmatch(text, last.end, each.start)
-            and last.kind is each.kind is PlaceholderKind.NAME
-        ):
+        if last is not None and last.kind is each.kind and _JOINT.fullmatch(text, last.end, each.start):
             last = Mask(last.start, each.end, each.kind, f"{last.target}{text[last.end : each.start]}{each.target}")
             continue
         if last is not None:

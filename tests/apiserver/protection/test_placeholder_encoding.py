@@ -157,3 +157,17 @@ def test_names_and_quantities_may_have_tags_of_their_own() -> None:
     assert encoded is not None
     assert encoded.text == "<n1/> ran <q2/>"
     assert encoded.restore("<q2/> lief <n1/>") == f"{B} lief {A}"
+
+
+@pytest.mark.parametrize(
+    ("output", "restored"),
+    [("um 7 Uhr", True), ("um 7:00 Uhr", False), ("2.7 Uhr", False), ("um 7.", True), ("17", False)],
+)
+def test_number_is_not_found_inside_another(output: str, restored: bool) -> None:
+    assert (EncodedText("at 7", (("7", A),)).restore(output) is not None) is restored
+
+
+def test_genitive_of_a_mask_stays() -> None:
+    assert EncodedText("Tom's", (("Tom", A),), takes_genitive=True).restore("Toms Haus") == f"{A}s Haus"
+    assert EncodedText("Tom's", (("Tom", A),)).restore("Toms Haus") is None
+    assert EncodedText("Tom's", (("Tom", A),), takes_genitive=True).restore("Tomate") is None

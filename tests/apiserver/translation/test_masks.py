@@ -38,6 +38,8 @@ def name_mask(text: str, name: str) -> Mask:
         ("Zuzana paid 1,250 euros.", [MaskKind.NUMBERS], [("1,250", "1.250")]),
         ("Zuzana came at 8:05.", list(MaskKind), [("Zuzana", "Zuzana"), ("8:05", "8:05")]),
         ("Tom is here.", list(MaskKind), []),
+        ("in 2004, call 0151", [MaskKind.NUMBERS], [("2004", "2004"), ("0151", "0151")]),
+        ("1 of three at 8:05 p.m. for 79.90 or 10 million, the 3rd", [MaskKind.NUMBERS], []),
     ],
 )
 def test_policy_masks_what_the_model_does_not_know(
@@ -80,6 +82,14 @@ def test_neighbouring_names_are_one_mask() -> None:
     assert masked is not None
     assert masked.text == f"{A} saw {B}."
     assert masked.unmasked(f"{B} sah {A}.") == "Zuzana sah Priyanka Deshmukh."
+
+
+def test_parts_of_a_telephone_number_are_one_mask() -> None:
+    text = "Call 0151 234567."
+    masked = mask(text, [], policy(MaskKind.NUMBERS).masks(text, EN_DE), DEMO)
+    assert masked is not None
+    assert masked.text == f"Call {A}."
+    assert masked.unmasked(A) == "0151 234567"
 
 
 def test_nothing_to_mask_and_no_spelling() -> None:
