@@ -12,6 +12,7 @@ import httpx
 import psutil
 import pytest
 
+from benchmarks.quality.shown_sentences import read_shown
 from tests.support.processes import Server
 from tests.support.waiting import Awake, wait_until
 from tests.system.conftest import FLEET_MARK, Fleet
@@ -55,6 +56,22 @@ async def test_most_names_and_numbers_are_kept(fleet: Fleet, source: str, target
     assert len(lost) <= len(KEPT) / 4, lost
     garbled = [number for translation, (_, number) in rows if number not in translation]
     assert len(garbled) <= len(KEPT) / 6, garbled
+
+
+@pytest.mark.parametrize("pair", ["en-de", "en-fr"])
+async def test_once_faulty_sentences_are_right_or_say_so(fleet: Fleet, pair: str) -> None:
+    """What earlier demo models got wrong without a warning."""
+    source, target = pair.split("-")
+    shown = [each.sentence for each in read_shown() if each.document == "faulty" and each.direction == pair]
+    response = await fleet.translate([sentence.text for sentence in shown], source, target)
+    assert response.status_code == 200, response.text
+    rows = zip(shown, response.json()["results"], strict=True)
+    silent = {
+        sentence.text: (result["translation"], lost)
+        for sentence, result in rows
+        if any(lost := sentence.lost_in(result["translation"] or "", target)) and not result["warnings"]
+    }
+    assert not silent
 
 
 async def test_unserved_pair_pivots_through_english(fleet: Fleet) -> None:
