@@ -146,7 +146,7 @@ def mask(
 
 
 def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:
-    """Yield the masks, neighbours of one kind as one: Priyanka Deshmukh, 0151 234567."""
+    """Yield the masks, neighbours as one: Priyanka Deshmukh, 0151 234567."""
     last: Mask | None = None
     for each in masks:
         if last is not None and last.kind is each.kind and _JOINT.fullmatch(text, last.end, each.start):
