@@ -112,6 +112,7 @@ def _host_builder(
         start_lock=asyncio.Lock(),
         clock=time.monotonic,
         rng=random.Random(),  # noqa: S311 - jitter, not secrets
+        catalog=settings.catalog,
     )
     return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 

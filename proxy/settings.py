@@ -129,6 +129,11 @@ class ProxySettings(ServerSettings):
         max_length=100,
         description="Preferred pivot languages, comma-separated, best first; others follow, the fastest first.",
     )
+    confidence: bool = Field(
+        default=False,
+        description="Whether every answer of POST /translate has the confidence of each text, as with "
+        '"confidence": true; it costs engines some time.',
+    )
     cache_bytes: int = Field(
         default=0,
         ge=0,

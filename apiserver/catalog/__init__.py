@@ -6,5 +6,6 @@
 - ``model_entry``: one model: weights, pairs, prompt, sampling, engine arguments.
 - ``engine_arguments``: checks of vLLM's engine arguments.
 - ``canary_texts``: short sentences whose translation shows whether a pair works.
+- ``calibration``: from an output's signals to a probability; files beside the catalog.
 - ``model_fingerprint``: one name for everything that determines a model's answers.
 """

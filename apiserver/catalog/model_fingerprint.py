@@ -29,11 +29,29 @@ def model_revision(entry: ModelEntry, commit: str | None) -> str:
     Raises:
         OSError: the folder cannot be read.
     """
-    folder = Path(entry.path)
     written = entry.model_dump(mode="json", exclude={"name", "canaries", "path"})
-    weights = _files(folder) if folder.is_absolute() else [entry.path, commit]
-    content = json.dumps([VERSION, written, weights], sort_keys=True, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
+    return _digest([VERSION, written, _weights(entry, commit)])
+
+
+def weights_fingerprint(entry: ModelEntry, commit: str | None) -> str:
+    """Return the digest of what decides an output's probabilities.
+
+    These are prompt, sampling and weights; other versions of Pairway keep it. Reads files, as :func:`model_revision`.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    written = entry.model_dump(mode="json", include={"prompt", "sampling"})
+    return _digest([written, _weights(entry, commit)])
+
+
+def _weights(entry: ModelEntry, commit: str | None) -> list[object]:
+    folder = Path(entry.path)
+    return _files(folder) if folder.is_absolute() else [entry.path, commit]
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]
 
 
 def _files(folder: Path) -> list[object]:

@@ -3,6 +3,7 @@
 - ``interface``: requests, results, engine protocol.
 - ``vllm_engine``: one model in vLLM.
 - ``vllm_adapters``: vLLM's sampling parameters and errors.
+- ``vllm_worker``: log-probabilities inside vLLM's processes.
 - ``tokenizer``: texts without control tokens.
 - ``prompt_encoder``: a prompt's token ids.
 - ``step_metrics``: steps and vLLM's metrics.

@@ -18,19 +18,24 @@ class EngineGoneError(Exception):
 
 @dataclass(slots=True)
 class GenerationRequest:
-    """One engine request; a lower ``priority`` goes first."""
+    """One engine request; a lower ``priority`` goes first.
+
+    ``wants_logprobs``: whether the result has the tokens' log-probabilities, which cost time.
+    """
 
     prompt_ids: Sequence[int]
     sampling: Sampling
     max_tokens: int
     priority: int = 0
+    wants_logprobs: bool = False
 
 
 @dataclass(slots=True)
 class GenerationResult:
     """An engine's output, complete only if ``finish_reason`` is ``stop``.
 
-    ``repeats``: the engine stopped a loop. ``leaked_controls``: ``text`` omits control tokens.
+    ``repeats``: the engine stopped a loop. ``leaked_controls``: ``text`` omits control tokens. ``logprobs``, only if
+    requested: each token's natural log-probability, the stop token's last.
     """
 
     text: str
@@ -38,6 +43,7 @@ class GenerationResult:
     token_ids: Sequence[int] = ()
     repeats: bool = False
     leaked_controls: bool = False
+    logprobs: Sequence[float] = ()
 
 
 class Engine(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
@@ -15,6 +16,9 @@ LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
 # One for each answer length, and as many for second attempts.
 MAX_CACHED_SAMPLINGS: Final = 1024
+# Mixed into vLLM's worker, and its method that is called after the start; importing it imports vLLM.
+WORKER_EXTENSION: Final = "apiserver.engine.vllm_worker.SampledLogprobs"
+EXTEND_WORKER: Final = "omit_ranks"
 
 
 def vllm_version() -> str:
@@ -25,7 +29,7 @@ def vllm_version() -> str:
     return "unknown"
 
 
-def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
+def sampling_parameters(sampling: Sampling, max_tokens: int, wants_logprobs: bool = False) -> Any:  # noqa: FBT001, FBT002 - a key of lru_cache
     """Return sampling parameters, which vLLM copies before a change."""
     from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
 
@@ -41,9 +45,19 @@ def sampling_parameters(sampling: Sampling, max_tokens: int) -> Any:
         max_tokens=max_tokens,
         output_kind=RequestOutputKind.FINAL_ONLY,
         detokenize=False,  # ModelTokenizer.decode does it once
+        logprobs=0 if wants_logprobs else None,  # 0: of the sampled token alone
+        flat_logprobs=True,
         skip_clone=True,  # nested values never change
         repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
     )
+
+
+def extends_worker(arguments: Mapping[str, object]) -> bool:
+    """Return whether an engine gets our extension.
+
+    An operator may have another, and Ray's machines lack our code. There vLLM's own log-probabilities serve.
+    """
+    return "worker_extension_cls" not in arguments and arguments.get("distributed_executor_backend") != "ray"
 
 
 def mapped_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:

@@ -20,7 +20,14 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import EngineMetrics, StepCounter, stat_loggers
 from apiserver.engine.tokenizer import ModelTokenizer
-from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS, mapped_error, sampling_parameters
+from apiserver.engine.vllm_adapters import (
+    EXTEND_WORKER,
+    MAX_CACHED_SAMPLINGS,
+    WORKER_EXTENSION,
+    extends_worker,
+    mapped_error,
+    sampling_parameters,
+)
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
 from shared.runtime.tasks import in_daemon_thread
@@ -29,6 +36,8 @@ log = logging.getLogger(__name__)
 
 # vLLM kills its EngineCore after this time.
 STOP_SECONDS: Final = 3.0
+# A call of workers that have just started, on a paused machine.
+RPC_SECONDS: Final = 60.0
 
 # Defaults (docs/decisions/0002-engine-processes.md); the operator's values win.
 ENVIRONMENT: Final = {
@@ -86,7 +95,18 @@ class VllmEngine:
             EngineArgumentError: an argument is wrong, or the share is missing.
             Exception: vLLM cannot load the model.
         """
-        return await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
+        engine = await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
+        if extends_worker(entry.engine):
+            await engine.extend_worker()
+        return engine
+
+    async def extend_worker(self) -> None:
+        """Replace how the workers gather log-probabilities; a failure stops the engine."""
+        try:
+            await self._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)
+        except BaseException:  # including a cancelled start
+            await self.stop()
+            raise
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
@@ -102,6 +122,8 @@ class VllmEngine:
             "scheduling_policy": "priority",  # short texts first
             **entry.engine,
         }
+        if extends_worker(entry.engine):
+            arguments["worker_extension_cls"] = WORKER_EXTENSION
         # vLLM reads its environment several times per request; it changes only here.
         envs.disable_envs_cache()
         registry = CollectorRegistry()
@@ -142,7 +164,7 @@ class VllmEngine:
         # A vllm.inputs.TokensInput; other forms go through vLLM's renderer thread.
         prompt = {"type": "token", "prompt_token_ids": list(request.prompt_ids)}
         priority = request.priority if self._by_priority else 0
-        sampling = self._sampling(request.sampling, request.max_tokens)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
+        sampling = self._sampling(request.sampling, request.max_tokens, request.wants_logprobs)  # pyright: ignore[reportArgumentType] - frozen, so it has a hash
         last = None
         try:
             # Leaving the generator early costs a task and an abort.
@@ -167,6 +189,7 @@ class VllmEngine:
             ids,
             repeats=output.stop_reason == "repetition_detected",
             leaked_controls=not self._tokenizer.silent.isdisjoint(body),
+            logprobs=() if output.logprobs is None else output.logprobs.logprobs,
         )
 
     async def ping(self) -> None:

@@ -54,6 +54,11 @@ def length_band(weight: float, pair: LanguagePair) -> LengthBand:
     )
 
 
+def expected_weight(weight: float, pair: LanguagePair) -> float:
+    """Return the usual weight of a translation for a source of this weight."""
+    return _expectation(pair)[0] * weight
+
+
 @lru_cache(maxsize=_CACHED_PAIRS)
 def _expectation(pair: LanguagePair) -> tuple[float, _Tolerance]:
     source, target = (tag.partition("-")[0] for tag in pair)

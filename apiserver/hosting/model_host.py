@@ -6,11 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Final, Protocol
 
+from apiserver.catalog import calibration
+from apiserver.catalog.calibration import Calibration, CalibrationError
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.catalog.model_fingerprint import model_revision
+from apiserver.catalog.model_fingerprint import model_revision, weights_fingerprint
 from apiserver.engine.interface import Engine
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.guards.names.name_guard import load_names
@@ -69,7 +72,10 @@ class HostSettings:
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
-    """Services that a server's hosts share; ``start_lock`` serialises engine starts."""
+    """Services that a server's hosts share; ``start_lock`` serialises engine starts.
+
+    Calibrations are beside ``catalog``; without it, there are none.
+    """
 
     factory: EngineFactory
     metrics: ApiServerMetrics
@@ -77,6 +83,7 @@ class HostServices:
     start_lock: asyncio.Lock
     clock: Callable[[], float]
     rng: Random
+    catalog: Path | None = None
 
 
 class ModelHost:
@@ -258,18 +265,33 @@ class ModelHost:
                     lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
                 )
                 await asyncio.to_thread(load_names, pairs)
-                self._revision = await asyncio.to_thread(model_revision, self.entry, engine.progress().revision)
+                commit = engine.progress().revision
+                self._revision = await asyncio.to_thread(model_revision, self.entry, commit)
+                calibrations = await asyncio.to_thread(self._read_calibrations, commit)
             except BaseException:  # including a cancelled start
                 await engine.stop()  # otherwise each new try would leave an engine behind
                 raise
             slots = self.admission.new_slots(engine.max_num_seqs)
             guard, metrics = self._services.guards, self._metrics
-            model = RunningModel(self.entry, engine, encoders, sampling, guard, metrics, self.admission, slots)
+            model = RunningModel(
+                self.entry, engine, encoders, sampling, guard, metrics, self.admission, slots, calibrations
+            )
             self._translator = Translator(model)
             self._stall_detector = StallDetector(engine, self._clock)
             log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
         self._metrics.engine_starts.labels(self.entry.name, "started").inc()
         await self._check_canaries(self._translator, CANARY_RUNNING)
+
+    def _read_calibrations(self, commit: str | None) -> Mapping[str, Calibration]:
+        """Read the model's calibrations; a wrong file only costs those."""
+        if self._services.catalog is None:
+            return {}
+        path = calibration.path_for(self._services.catalog, self.entry.name)
+        try:
+            return calibration.read(path, weights_fingerprint(self.entry, commit)) if path.is_file() else {}
+        except CalibrationError as error:
+            log.warning("calibration not used", extra={"model": self.entry.name, "why": str(error)})
+            return {}
 
     def _canary_task(self, translator: Translator, reason: str | None) -> asyncio.Task[None]:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")

@@ -7,5 +7,6 @@
 - ``segment_pieces``: cuts a segment into pieces for the last fallback.
 - ``masks``: names and numbers that travel as placeholders.
 - ``alternatives``: further translations.
+- ``confidence``: how likely a translation is good.
 - ``assembler``: joins the segments' translations.
 """

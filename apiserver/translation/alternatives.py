@@ -37,36 +37,35 @@ async def translate_with_alternatives(
     )
     if result.text is None:
         return result
-    return replace(result, alternatives=tuple(distinct(result.text, (other.text for other in others))))
+    return replace(result, alternatives=tuple(distinct(result.text, others)))
 
 
 def assemble_alternatives(
     plan: Plan, results: Mapping[int, SegmentResult], translation: str | None, count: int
-) -> list[str]:
+) -> list[SegmentResult]:
     """Return up to ``count`` different translations of a text.
 
     The first has each segment's first alternative, or the segment's translation if it has none; and so on.
     """
     if translation is None:
         return []
-    texts: list[str | None] = []
+    texts: list[SegmentResult] = []
     for number in range(count):
         assembler = Assembler(plan, None)
         for index, result in results.items():
-            has_one = number < len(result.alternatives)
-            assembler.add(index, SegmentResult(result.alternatives[number]) if has_one else result)
+            assembler.add(index, result.alternatives[number] if number < len(result.alternatives) else result)
         assembler.close()
-        texts.append(assembler.text)
+        texts.append(SegmentResult(assembler.text, confidence=assembler.confidence))
     return distinct(translation, texts)
 
 
-def distinct(first: str, others: Iterable[str | None]) -> list[str]:
+def distinct(first: str, others: Iterable[SegmentResult]) -> list[SegmentResult]:
     """Return the others that differ in more than case and white space."""
-    seen, different = {_key(first)}, list[str]()
-    for text in others:
-        if text is not None and (key := _key(text)) not in seen:
+    seen, different = {_key(first)}, list[SegmentResult]()
+    for other in others:
+        if other.text is not None and (key := _key(other.text)) not in seen:
             seen.add(key)
-            different.append(text)
+            different.append(other)
     return different
 
 

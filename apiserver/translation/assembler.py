@@ -8,6 +8,7 @@ from typing import Final
 
 from apiserver.guards.issues import OutputIssue
 from apiserver.segmentation.rejoin import separator
+from apiserver.translation.confidence import Confidence, combined
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_translator import SegmentResult
 from shared.protocol.answers import Notice, bounded_values
@@ -36,6 +37,7 @@ class Assembler:
         self._results: dict[int, SegmentResult] = {}
         self._issues: list[tuple[OutputIssue, ...]] = []
         self._untranslated: list[OutputIssue] = []
+        self._confidences: list[Confidence | None] = []
         self._written: list[str] = []
         self._pending: list[GapStep | TagStep | str] = []
         self._previous: TextStep | None = None
@@ -53,6 +55,11 @@ class Assembler:
     def text(self) -> str | None:
         """The whole translation; None if no segment has a usable text."""
         return "".join(self._written) if self._usable else None
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """The mean of the segments' confidences, if they have any."""
+        return combined(self._confidences)
 
     def close(self) -> None:
         """Write the rest after the last segment.
@@ -108,6 +115,7 @@ class Assembler:
         self._withheld.clear()
 
     def _record(self, result: SegmentResult) -> None:
+        self._confidences.append(result.confidence)
         if result.text is None:
             self._untranslated += result.issues[:1]
             return

@@ -20,6 +20,7 @@ from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding, tag_projection
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
+from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, with_issues
 from apiserver.translation.masks import Mask, MaskPolicy, mask, masks_of_values
 from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
@@ -48,7 +49,7 @@ class OutputRequester(Protocol):
 class SegmentContext:
     """The languages, model and guard that all segments of a text share.
 
-    ``masks``: None if nothing is masked on the first try.
+    ``masks``: None if nothing is masked on the first try. Without a ``scorer``, no segment has a confidence.
     """
 
     pair: LanguagePair
@@ -57,6 +58,7 @@ class SegmentContext:
     guard: QualityGuard
     request_output: OutputRequester
     masks: MaskPolicy | None = None
+    scorer: ConfidenceScorer | None = None
 
 
 @dataclass(slots=True)
@@ -64,14 +66,15 @@ class SegmentResult:
     """A segment's translation with its placeholders; no text if none is usable.
 
     ``issues`` remain, or say why there is no text. ``issue_codes`` are from every attempt. ``stage`` gave the text.
-    ``alternatives`` are further outputs without issues.
+    ``alternatives`` are further outputs without issues. ``confidence`` is 0 without a text.
     """
 
     text: str | None
     issues: tuple[OutputIssue, ...] = ()
     issue_codes: tuple[str, ...] = ()
     stage: Stage = "first"
-    alternatives: tuple[str, ...] = ()
+    alternatives: tuple[SegmentResult, ...] = ()
+    confidence: Confidence | None = None
 
     @property
     def weight(self) -> int:
@@ -106,7 +109,8 @@ class _SegmentAttempts:
     def result(self, stage: Stage) -> SegmentResult:
         """Return the last candidate as the result."""
         last = self.candidates[-1]
-        return SegmentResult(last.text, last.issues, tuple(dict.fromkeys(self.issue_codes)), stage)
+        issue_codes = tuple(dict.fromkeys(self.issue_codes))
+        return SegmentResult(last.text, last.issues, issue_codes, stage, confidence=last.confidence)
 
     def best(self) -> SegmentResult:
         """Return the candidate with the lightest issues, without text if unusable."""
@@ -115,9 +119,10 @@ class _SegmentAttempts:
         if not usable:
             # Issues that make the text unusable come first. Without a candidate, no encoding had the placeholders.
             issues = sorted(self.candidates[0].issues, key=lambda issue: issue.usable) if self.candidates else ()
-            return SegmentResult(None, tuple(issues) or (PLACEHOLDER_LOST,), issue_codes, "none")
+            confidence = self.candidates[0].confidence if self.candidates else None
+            return SegmentResult(None, tuple(issues) or (PLACEHOLDER_LOST,), issue_codes, "none", confidence=confidence)
         best = min(usable, key=lambda candidate: candidate.weight)
-        return SegmentResult(best.text, best.issues, issue_codes, "best")
+        return SegmentResult(best.text, best.issues, issue_codes, "best", confidence=best.confidence)
 
 
 async def translate_segment(
@@ -245,12 +250,13 @@ async def _request(
     else:
         text = text if restore is None else restore(text)
         issues += context.guard.find_losses(source, text, context.pair)
+    confidence = None if context.scorer is None else context.scorer.score(encoded.text, tidied, issues)
     if not issues:
-        return SegmentResult(text, (), cleaned.removed)
+        return SegmentResult(text, (), cleaned.removed, confidence=confidence)
     issue_codes = (*cleaned.removed, *(issue.code for issue in issues))
     if not all(issue.usable for issue in issues):
         text = None
-    return SegmentResult(text, tuple(issues), issue_codes)
+    return SegmentResult(text, tuple(issues), issue_codes, confidence=confidence)
 
 
 def without_full_stop(words: str, source: str) -> str:
@@ -292,7 +298,9 @@ async def _project(text: str, placeholders: Sequence[Placeholder], context: Segm
         return None
     translations = [(span, result.text or "") for span, result in zip(untagged.spans, inner, strict=True)]
     tagged = tag_projection.project_tags(whole.text, translations)
-    return None if tagged is None else SegmentResult(tagged, whole.issues, whole.issue_codes)
+    return (
+        None if tagged is None else SegmentResult(tagged, whole.issues, whole.issue_codes, confidence=whole.confidence)
+    )
 
 
 async def _translate_pieces(
@@ -312,15 +320,18 @@ async def _translate_pieces(
     # What a piece lost is found in the whole, or is there elsewhere.
     issues = tuple(issue for result in results for issue in result.issues if not issue.values)
     text = None if all(result.text is None for result in results) else "".join(translated)
+    confidence = combined(result.confidence for result in results)
     if text is not None:
         # A piece may be too short to show its language or a missing word; the whole is not.
         output = GenerationResult(_plain(text), "stop")
         issues_of_whole = context.guard.find_issues(_plain("".join(parts)), output, context.pair)
         known = {issue.code for issue in issues}
-        issues += tuple(issue for issue in issues_of_whole if issue.code not in known)
-        issues += tuple(context.guard.find_losses(_plain("".join(parts)), output.text, context.pair))
+        new_issues = tuple(issue for issue in issues_of_whole if issue.code not in known)
+        new_issues += tuple(context.guard.find_losses(_plain("".join(parts)), output.text, context.pair))
+        issues += new_issues
+        confidence = None if confidence is None else with_issues(confidence, new_issues)
     issue_codes = (*(code for result in results for code in result.issue_codes), *(issue.code for issue in issues))
-    return SegmentResult(text, issues, issue_codes)
+    return SegmentResult(text, issues, issue_codes, confidence=confidence)
 
 
 def _plain(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
+from apiserver.catalog.calibration import Calibration
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
@@ -22,6 +23,7 @@ from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, Ba
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
+from apiserver.translation.confidence import ConfidenceScorer, combined, rounded
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
 from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
@@ -94,7 +96,7 @@ ANSWER_MARGIN: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RunningModel:
-    """A running model with the parts that texts need; ``encoders`` by pair."""
+    """A running model with the parts that texts need; ``encoders`` by pair, ``calibrations`` by its label."""
 
     entry: ModelEntry
     engine: Engine
@@ -104,6 +106,7 @@ class RunningModel:
     metrics: ApiServerMetrics
     admission: ModelAdmission
     slots: BatchSlots
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
     family: PromptFamily = field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,11 +130,16 @@ class TextTranslation:
         self._lane = None if work.canary else Lane.of(work.priority, is_long=self._is_long)
         self._encoder = model.encoders[plan.pair]
         self._requests = 0
-        self._alternatives: list[str] | None = None
+        self._alternatives: list[SegmentResult] | None = None
         self._pool: SegmentPool | None = None
         kinds = model.entry.masks
         masks = MaskPolicy(kinds, partial(self._encoder.count, counted={})) if kinds else None
-        self._context = SegmentContext(plan.pair, model.family, model.sampling, model.guard, self.request_output, masks)
+        self._scorer: ConfidenceScorer | None = None
+        if work.request.wants_confidence:
+            self._scorer = ConfidenceScorer(plan.pair, model.calibrations.get(str(plan.pair)))
+        self._context = SegmentContext(
+            plan.pair, model.family, model.sampling, model.guard, self.request_output, masks, self._scorer
+        )
 
     async def run(self) -> Translation:
         """Translate the text, its nested plans first.
@@ -157,15 +165,26 @@ class TextTranslation:
             warnings += self._work.notices
         if plan.is_cut:
             warnings.append(TEXT_CUT)
-        return Translation(
+        alternatives = self._alternatives
+        result = Translation(
             translation=assembler.text,
-            alternatives=self._alternatives,
+            alternatives=None if alternatives is None else [each.text or "" for each in alternatives],
             source_lang=pair.source,
             target_lang=pair.target,
             model=self._model.entry.name,
             route=[pair.source, pair.target],
             warnings=merge_notices(warnings, key=attrgetter("code")),
         )
+        return self._with_confidence(result, [*nested, assembler]) if self._scorer is not None else result
+
+    def _with_confidence(self, result: Translation, parts: Sequence[Assembler]) -> Translation:
+        """Add the confidence; withhold the text if it is too low."""
+        confidence = combined(part.confidence for part in parts)
+        result.confidence = 0.0 if result.translation is None else rounded(confidence)
+        if self._alternatives is not None:
+            result.alternatives_confidence = [rounded(each.confidence) for each in self._alternatives]
+        least = self._work.request.min_confidence
+        return result if least is None else result.at_least(least)
 
     async def request_output(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
         """Request one output from the engine.
@@ -193,7 +212,8 @@ class TextTranslation:
             priority = CANARY_PRIORITY if lane is None else lane
             request_id = f"{work.request_id}-{self._index}-{self._requests}"
             self._requests += 1
-            return await engine.generate(GenerationRequest(prompt, sampling, max_tokens, priority), request_id)
+            request = GenerationRequest(prompt, sampling, max_tokens, priority, self._scorer is not None)
+            return await engine.generate(request, request_id)
         finally:
             if lane is not None:
                 self._model.slots.release(lane)

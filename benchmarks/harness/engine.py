@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
+from apiserver.catalog.calibration import Calibration
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
@@ -43,6 +44,7 @@ class TextRequest:
     text: str
     format: TextFormat = TextFormat.TEXT
     do_not_translate: Sequence[str] = ()
+    confidence: bool = False
     terms: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -97,14 +99,17 @@ async def _limited(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 @asynccontextmanager
-async def running_model(entry: ModelEntry, kind: type[VllmEngine] = VllmEngine) -> AsyncGenerator[LocalModel]:
+async def running_model(
+    entry: ModelEntry, kind: type[VllmEngine] = VllmEngine, calibrations: Mapping[str, Calibration] | None = None
+) -> AsyncGenerator[LocalModel]:
     """Run the model's engine while the block lasts; ``kind`` may watch what it is asked."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     engine = await kind.start(entry)
     try:
         metrics = ApiServerMetrics()
-        yield LocalModel(entry, engine, metrics, _translator(entry, engine, metrics, engine.max_num_seqs))
+        translator = _translator(entry, engine, metrics, engine.max_num_seqs, calibrations)
+        yield LocalModel(entry, engine, metrics, translator)
     finally:
         await engine.stop()
 
@@ -118,13 +123,22 @@ def work_item(pair: LanguagePair, request: TextRequest, request_id: str) -> Work
         format=request.format,
         do_not_translate=list(request.do_not_translate),
         terms=dict(request.terms),
+        confidence=request.confidence,
     )
     return WorkItem(wanted, pair, Deadline.after(TIMEOUT_SECONDS, time.monotonic), request_id)
 
 
-def _translator(entry: ModelEntry, engine: VllmEngine, metrics: ApiServerMetrics, at_once: int) -> Translator:
+def _translator(
+    entry: ModelEntry,
+    engine: VllmEngine,
+    metrics: ApiServerMetrics,
+    at_once: int,
+    calibrations: Mapping[str, Calibration] | None = None,
+) -> Translator:
     encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     admission = ModelAdmission(at_once, QueueBounds(TIMEOUT_SECONDS, at_once), time.monotonic)
     guard, sampling = QualityGuard(OutputLanguage()), sampling_for(entry, engine)
     slots = admission.new_slots(at_once)
-    return Translator(RunningModel(entry, engine, encoders, sampling, guard, metrics, admission, slots))
+    return Translator(
+        RunningModel(entry, engine, encoders, sampling, guard, metrics, admission, slots, calibrations or {})
+    )

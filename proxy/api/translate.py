@@ -76,6 +76,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         if fields is not None:
             return await libretranslate.answer_translate(run, fields)
         translate_request, targets, glossary = parse_client_request(body, parts.settings.limits)
+        if parts.settings.confidence and not translate_request.confidence:
+            translate_request = translate_request.model_copy(update={"confidence": True})
         if sink is not None:
             translate_request.refuse_stream()
             refuse_stream_of(targets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from proxy.call import TranslationCall
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.leg import Leg
@@ -9,6 +11,9 @@ from proxy.request_cost import RequestCost
 from proxy.routing.routes import Route
 from proxy.translation.results import merge_legs, read_results
 from shared.languages import LanguagePair
+from shared.protocol.answers import Translation
+from shared.protocol.errors import UnusableOutputError
+from shared.protocol.translate_request import TranslateRequest
 
 # A call and the pair of one of its legs.
 CallLeg = tuple[TranslationCall, LanguagePair]
@@ -40,7 +45,7 @@ async def translate_through_pivot(
     first_leg = Leg(LanguagePair(pair.source, pivot), call, first_request, cost)
     first_results = read_results(first_request, await forwarder.send(first_leg))
     indices = [index for index, result in enumerate(first_results) if result.translation is not None]
-    results = dict(enumerate(merge_legs(result, result, route) for result in first_results))
+    results = dict(enumerate(merge_legs(result, None, route) for result in first_results))
     if indices:
         texts = [first_results[index].translation for index in indices]
         # The context is in the source language.
@@ -54,4 +59,19 @@ async def translate_through_pivot(
             (index, merge_legs(first_results[index], result, route))
             for index, result in zip(indices, last_results, strict=True)
         )
-    return request.answer([results[index] for index in range(len(first_results))])
+    return request.answer(_confident(request, [results[index] for index in range(len(first_results))]))
+
+
+def _confident(request: TranslateRequest, results: Sequence[Translation]) -> Sequence[Translation]:
+    """Withhold texts that only both legs together make too uncertain.
+
+    Raises:
+        UnusableOutputError: the only text is one.
+    """
+    if request.min_confidence is None:
+        return results
+    results = [result.at_least(request.min_confidence) for result in results]
+    if isinstance(request.text, str) and results[0].translation is None:
+        reason = results[0].warnings[0]
+        raise UnusableOutputError(reason.message, facts={"warnings": [reason.model_dump()]})
+    return results

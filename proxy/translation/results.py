@@ -10,26 +10,37 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from proxy.routing.routes import Route
-from shared.protocol.answers import Notice, Translation, Translations, merge_notices
+from shared.protocol.answers import CONFIDENCE_DIGITS, Notice, Translation, Translations, merge_notices
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def merge_legs(first: Translation, last: Translation, route: Route) -> Translation:
-    """Return the last leg's translation with the models and warnings of both."""
-    warnings = merge_notices((*first.warnings, *last.warnings), key=attrgetter("code", "message"))
-    models = [each.model for each in (first, last) if each.model is not None]
-    return last.model_copy(
-        update={
-            "source_lang": first.source_lang,
-            "target_lang": route.languages[-1],
-            "model": "+".join(dict.fromkeys(models)) or None,
-            "route": route.languages,
-            "warnings": warnings,
-        }
-    )
+def merge_legs(first: Translation, last: Translation | None, route: Route) -> Translation:
+    """Return the last leg's translation with the models and warnings of both.
+
+    ``last`` is None if the first leg has no translation. The confidence is the product: both legs must be right, and
+    the last cannot know the first one's faults.
+    """
+    legs = (first,) if last is None else (first, last)
+    models = [each.model for each in legs if each.model is not None]
+    update: dict[str, object] = {
+        "source_lang": first.source_lang,
+        "target_lang": route.languages[-1],
+        "model": "+".join(dict.fromkeys(models)) or None,
+        "route": route.languages,
+        "warnings": merge_notices(
+            (notice for leg in legs for notice in leg.warnings), key=attrgetter("code", "message")
+        ),
+    }
+    if last is not None and first.confidence is not None and last.confidence is not None:
+        update["confidence"] = round(first.confidence * last.confidence, CONFIDENCE_DIGITS)
+        if last.alternatives_confidence is not None:
+            update["alternatives_confidence"] = [
+                round(first.confidence * each, CONFIDENCE_DIGITS) for each in last.alternatives_confidence
+            ]
+    return legs[-1].model_copy(update=update)
 
 
 def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation]:

@@ -12,6 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 MAX_VALUES: Final = 8
 MAX_VALUE_CHARS: Final = 64
 
+# The warning of a text that is withheld because of ``min_confidence``.
+LOW_CONFIDENCE: Final = "low-confidence"
+# A text that needs no translation is returned as it is.
+CONFIDENCE_OF_UNCHANGED: Final = 1.0
+# More would feign accuracy.
+CONFIDENCE_DIGITS: Final = 3
+
 
 class Detected(BaseModel):
     """Detected language of a text, with a confidence (0..1)."""
@@ -36,12 +43,14 @@ class Notice(BaseModel):
 class Translation(BaseModel):
     """Answer for one text.
 
-    ``translation`` is null if no output was usable; a warning says why. ``alternatives``, only if requested, are the
-    best first.
+    ``translation`` is null if no output was usable; a warning says why. Only if requested: ``alternatives``, the best
+    first; ``confidence`` (0..1), and that of each alternative.
     """
 
     translation: str | None
     alternatives: list[str] | None = None
+    confidence: float | None = None
+    alternatives_confidence: list[float] | None = None
     source_lang: str | None
     target_lang: str
     model: str | None
@@ -50,15 +59,53 @@ class Translation(BaseModel):
     warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
     def to_json(self) -> bytes:
-        """Return the JSON, with ``detected`` and ``alternatives`` only if set."""
-        if self.alternatives is None:
-            return self.model_dump_json(exclude=_NEITHER if self.detected is None else _NO_ALTERNATIVES).encode()
-        return self.model_dump_json(exclude=_NO_DETECTED if self.detected is None else None).encode()
+        """Return the JSON; members that only some requests have, if set."""
+        omitted = _OMITTED[self.alternatives is None, self.confidence is None, self.detected is None]
+        return self.model_dump_json(exclude=omitted).encode()
+
+    def with_confidence(self) -> Translation:
+        """Return this answer with a confidence, as unchanged texts lack one."""
+        update: dict[str, object] = {}
+        if self.confidence is None:
+            update["confidence"] = CONFIDENCE_OF_UNCHANGED
+        if self.alternatives is not None and self.alternatives_confidence is None:
+            update["alternatives_confidence"] = [CONFIDENCE_OF_UNCHANGED] * len(self.alternatives)
+        return self.model_copy(update=update) if update else self
+
+    def at_least(self, confidence: float) -> Translation:
+        """Return this answer, without its text if its confidence is lower; alternatives likewise."""
+        if self.translation is None or self.confidence is None:
+            return self
+        if self.confidence < confidence:
+            message = f"The confidence, {self.confidence:g}, is lower than min_confidence, {confidence:g}."
+            notice = Notice(code=LOW_CONFIDENCE, message=message)
+            kept: list[tuple[str, float]] = []
+            update: dict[str, object] = {"translation": None, "warnings": [notice, *self.warnings]}
+        else:
+            kept = [each for each in self._scored_alternatives if each[1] >= confidence]
+            update = {}
+        if self.alternatives is not None:
+            update["alternatives"] = [text for text, _ in kept]
+            update["alternatives_confidence"] = [score for _, score in kept]
+        return self.model_copy(update=update) if update else self
+
+    @property
+    def _scored_alternatives(self) -> list[tuple[str, float]]:
+        return list(zip(self.alternatives or (), self.alternatives_confidence or (), strict=True))
 
 
-_NO_DETECTED: Final = {"detected"}
-_NO_ALTERNATIVES: Final = {"alternatives"}
-_NEITHER: Final = _NO_DETECTED | _NO_ALTERNATIVES
+# By whether there are no alternatives, no confidence, no detected language.
+_OMITTED: Final = {
+    (no_alternatives, no_confidence, no_detected): {
+        *(("alternatives",) if no_alternatives else ()),
+        *(("confidence",) if no_confidence else ()),
+        *(("alternatives_confidence",) if no_alternatives or no_confidence else ()),
+        *(("detected",) if no_detected else ()),
+    }
+    for no_alternatives in (False, True)
+    for no_confidence in (False, True)
+    for no_detected in (False, True)
+}
 
 
 class Translations(BaseModel):

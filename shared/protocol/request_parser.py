@@ -136,7 +136,12 @@ CLIENT_SENTENCES: Final = {
     "enum": f"must be one of {', '.join(TextFormat)}",
     "split_sentences:enum": f"must be one of {', '.join(SentenceSplitting)}",
     **dict.fromkeys(("int_type", "greater_than_equal", "less_than_equal"), f"must be 0 to {MAX_ALTERNATIVES}"),
+    **dict.fromkeys(
+        (f"min_confidence:{rule}" for rule in ("float_type", "greater_than_equal", "less_than_equal")),
+        "must be a number from 0 to 1",
+    ),
     "string_too_long": f"has more than {MAX_CONTEXT_CHARS} characters; send the part nearest to the text",
+    "bool_type": "must be true or false",
     "model_type": "must be an object",
     "too_short": "must not be an empty list",
     "too_long": f"has more than {MAX_PHRASES} entries",

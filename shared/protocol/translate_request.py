@@ -155,6 +155,20 @@ class TranslateRequest(BaseModel):
             "give the warning `context-unused`.",
         ),
     ] = ""
+    confidence: Annotated[
+        StrictBool,
+        Field(description="Whether each result has `confidence`: the probability (0 to 1) that it is good."),
+    ] = False
+    min_confidence: Annotated[
+        float | None,
+        Field(
+            strict=True,
+            ge=0,
+            le=1,
+            description="Least confidence: a text below it has no translation, and the warning `low-confidence`.",
+        ),
+        WithJsonSchema({"type": ["number", "null"], "minimum": 0, "maximum": 1}),
+    ] = None
     xml: Annotated[
         XmlOptions | None,
         Field(description="Only with `format` xml: tags that split sentences, and tags that are ignored."),
@@ -204,10 +218,21 @@ class TranslateRequest(BaseModel):
         """Where the texts may be cut."""
         return self.split_sentences or _DEFAULT_SPLITTING[self.format]
 
+    @property
+    def wants_confidence(self) -> bool:
+        """Whether results have a confidence."""
+        return self.confidence or self.min_confidence is not None
+
     def refuse_stream(self) -> None:
-        """Raise InvalidRequestError for an option that a stream cannot have."""
+        """Raise InvalidRequestError for options that a stream cannot have."""
+        errors: list[tuple[str, str]] = []
         if self.alternatives:
-            raise InvalidRequestError([("alternatives", "must be 0 with Accept: text/event-stream")])
+            errors.append(("alternatives", "must be 0 with Accept: text/event-stream"))
+        if self.min_confidence is not None:
+            message = "must be absent with Accept: text/event-stream, because what was sent cannot be withheld"
+            errors.append(("min_confidence", message))
+        if errors:
+            raise InvalidRequestError(errors)
 
     def answer(self, results: Sequence[Translation]) -> bytes:
         """Return the JSON answer: one object, or a list for a list."""
@@ -216,5 +241,7 @@ class TranslateRequest(BaseModel):
                 result if result.alternatives is not None else result.model_copy(update={"alternatives": []})
                 for result in results
             ]
+        if self.wants_confidence:
+            results = [result.with_confidence() for result in results]
         each = [result.to_json() for result in results]
         return each[0] if isinstance(self.text, str) else b'{"results":[%s]}' % b",".join(each)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.translation.alternatives import distinct
+from apiserver.translation.segment_translator import SegmentResult
 from shared.protocol.answers import Translation
 from tests.apiserver.translation.test_translator import german_words, translate, translator_of
 from tests.support.scripted_engine import Asked
@@ -94,7 +95,7 @@ async def test_dead_engine_ends_the_alternatives_too() -> None:
     st.text(max_size=4), st.lists(st.none() | st.sampled_from(["a", "A ", " a", "b", "b c", "B  C", ""]), max_size=5)
 )
 def test_distinct_texts_keep_their_order(first: str, others: list[str | None]) -> None:
-    found = distinct(first, others)
+    found = [each.text or "" for each in distinct(first, map(SegmentResult, others))]
     keys = [" ".join(text.split()).casefold() for text in (first, *found)]
     assert len(set(keys)) == len(keys)
     assert [text for text in others if text in found][: len(found)] == found or len(found) <= len(others)
