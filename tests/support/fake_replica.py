@@ -65,6 +65,7 @@ class FakeReplica:
         self.revision: str | None = "1"  # of its model
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
+        self.confidence = 0.8  # of each text, where asked for
         self.requests: list[Received] = []
         self.probes = 0
         self.pairs_sent = 0  # reports with their pairs
@@ -242,12 +243,15 @@ class FakeReplica:
 
     def _translation(self, asked: dict[str, Any]) -> dict[str, Any]:
         source, target = asked["source_lang"], asked["target_lang"]
+        is_scored = asked.get("confidence", False) or "min_confidence" in asked
 
         def one(text: str) -> dict[str, Any]:
             more = [f"{number}. {text}" for number in range(asked.get("alternatives", 0))]
             return {
                 "translation": f"[{source}>{target} by {self.name}] {text}",
                 **({"alternatives": more} if more else {}),
+                **({"confidence": self.confidence} if is_scored else {}),
+                **({"alternatives_confidence": [self.confidence / 2 for _ in more]} if is_scored and more else {}),
                 "source_lang": source,
                 "target_lang": target,
                 "model": f"model-{self.name}",

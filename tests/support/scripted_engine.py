@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -18,6 +18,8 @@ from shared.protocol.report import ModelReport
 # Text tokens are code points; the frame's tokens lie beyond them, so that a test sees which is which.
 FRAME = 2_000_000
 # The control tokens of the demo prompt and of the scripted chat template.
+# Log-probability of each token, where an answer has none.
+SURE = -0.1
 CONTROLS = ("s", "sep", "en", "de", "fr", "user", "assistant")
 
 
@@ -32,6 +34,7 @@ class Asked:
     max_tokens: int
     sampling: Sampling
     priority: int = 0
+    wants_logprobs: bool = False
 
 
 VOCABULARY = {
@@ -106,7 +109,10 @@ class ScriptedEngine:
         try:
             await self._wait_or_die(self._pause())
             self.steps += 1
-            return self.answer(asked)
+            result = self.answer(asked)
+            if not request.wants_logprobs:
+                return replace(result, logprobs=())
+            return result if result.logprobs else replace(result, logprobs=[SURE] * max(1, len(result.token_ids)))
         except asyncio.CancelledError:
             self.aborted += 1
             raise
@@ -166,6 +172,7 @@ def _read(request: GenerationRequest, request_id: str) -> Asked:
         request.max_tokens,
         request.sampling,
         request.priority,
+        request.wants_logprobs,
     )
 
 

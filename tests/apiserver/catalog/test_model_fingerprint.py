@@ -11,7 +11,7 @@ import pytest
 
 from apiserver.catalog import model_fingerprint
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.catalog.model_fingerprint import WHOLE_BYTES, model_revision
+from apiserver.catalog.model_fingerprint import WHOLE_BYTES, model_revision, weights_fingerprint
 
 
 def entry(path: Path | str, **changes: Any) -> ModelEntry:
@@ -81,3 +81,19 @@ def test_further_files_change_the_revision(folder: Path) -> None:
 def test_hugging_face_name_and_commit_are_in_the_revision() -> None:
     names = ("org/m", "org/n")
     assert len({model_revision(entry(name), commit) for name in names for commit in ("a", "b", None)}) == 6
+
+
+def test_weights_fingerprint_outlives_versions_and_engines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = weights_fingerprint(entry(folder), None)
+    monkeypatch.setattr(model_fingerprint, "VERSION", "99.0")
+    other = entry(folder, name="other", engine={"max_num_seqs": 8}, pairs=["en-de", "de-en"], segment={"sentences": 1})
+    assert weights_fingerprint(other, None) == before
+
+
+def test_weights_fingerprint_changes_with_probabilities(folder: Path) -> None:
+    before = weights_fingerprint(entry(folder), None)
+    assert weights_fingerprint(entry(folder, prompt="hy-mt2"), None) != before
+    assert weights_fingerprint(entry(folder, sampling={"temperature": 0.3}), None) != before
+    (folder / "config.json").write_text("{ }")
+    assert weights_fingerprint(entry(folder), None) != before
+    assert weights_fingerprint(entry("org/m"), "a") != weights_fingerprint(entry("org/m"), "b")

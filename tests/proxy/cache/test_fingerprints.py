@@ -30,6 +30,8 @@ requests = st.builds(
     alternatives=st.integers(0, 2),
     split_sentences=st.sampled_from([None, *SentenceSplitting]),
     context=words,
+    confidence=st.booleans(),
+    min_confidence=st.sampled_from([None, 0, 0.5, 1]),
     xml=st.none() | st.builds(XmlOptions, ignore_tags=st.lists(st.sampled_from("ab"), max_size=1)),
 )
 
@@ -67,6 +69,8 @@ def test_fingerprint_covers_every_field(data: st.DataObject) -> None:
         "alternatives": 1,
         "split_sentences": SentenceSplitting.NONE,
         "context": "At the bank.",
+        "confidence": True,
+        "min_confidence": 0.0,
         "xml": XmlOptions(ignore_tags=["x"]),
     }
     assert set(others) == set(TranslateRequest.model_fields)

@@ -244,7 +244,7 @@ async def test_openapi_describes_every_route() -> None:
     translate = described["paths"]["/translate"]["post"]
     asked = translate["requestBody"]["content"]["application/json"]["schema"]
     options = {"format", "do_not_translate", "terms", "pivot", "alternatives", "split_sentences", "context", "xml"}
-    options |= {"glossary"}
+    options |= {"glossary", "confidence", "min_confidence"}
     assert set(asked["properties"]) == {"text", "source_lang", "target_lang", *options}
     assert asked["required"] == ["text", "target_lang"]
     refusals = {"400", "401", "403", "404", "408", "413", "415", "422", "429", "431", "502", "503", "504"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from shared.protocol.answers import (
+    LOW_CONFIDENCE,
     MAX_VALUE_CHARS,
     MAX_VALUES,
     Detected,
@@ -62,3 +63,43 @@ def test_problem_keeps_unknown_members() -> None:
     members = {"type": "t", "title": "t", "status": 413, "code": "too-large", "detail": "d", "limit": 5}
     problem = Problem.model_validate(members)
     assert problem.model_extra == {"limit": 5}
+
+
+SCORED = Translation(
+    translation="a",
+    alternatives=["b", "c"],
+    confidence=0.5,
+    alternatives_confidence=[0.6, 0.4],
+    source_lang="en",
+    target_lang="de",
+    model="m",
+    route=["en", "de"],
+    warnings=[Notice(code="before", message="m")],
+)
+
+
+def test_to_json_has_each_confidence_only_if_set() -> None:
+    assert Translation.model_validate_json(SCORED.to_json()) == SCORED
+    alone = SCORED.model_copy(update={"alternatives": None, "alternatives_confidence": None})
+    members = set(json.loads(alone.to_json()))
+    assert {"confidence"} < members
+    assert members.isdisjoint({"alternatives", "alternatives_confidence", "detected"})
+
+
+def test_text_below_the_least_confidence_is_withheld() -> None:
+    withheld = SCORED.at_least(0.501)
+    assert (withheld.translation, withheld.confidence, withheld.alternatives) == (None, 0.5, [])
+    assert [notice.code for notice in withheld.warnings] == [LOW_CONFIDENCE, "before"]
+    assert withheld.warnings[0].message == "The confidence, 0.5, is lower than min_confidence, 0.501."
+    assert withheld.alternatives_confidence == []
+    assert SCORED.translation == "a"
+
+
+def test_alternatives_below_the_least_confidence_are_left_out() -> None:
+    kept = SCORED.at_least(0.5)
+    assert (kept.translation, kept.alternatives, kept.alternatives_confidence) == ("a", ["b"], [0.6])
+
+
+def test_least_confidence_leaves_unusable_texts_as_they_are() -> None:
+    unusable = SCORED.model_copy(update={"translation": None, "confidence": 0.0})
+    assert unusable.at_least(1.0) is unusable

@@ -377,6 +377,54 @@ def test_stream_cannot_have_alternatives() -> None:
         parse({**GOOD, "alternatives": 1}).refuse_stream()
 
 
+@pytest.mark.parametrize("value", ["0.5", True, -0.01, 1.01, [0.5], {}, 10**400])
+def test_min_confidence_is_a_number_from_0_to_1(value: object) -> None:
+    error = refusal({**GOOD, "min_confidence": value})
+    assert error.facts["errors"] == [{"field": "min_confidence", "message": "must be a number from 0 to 1"}]
+
+
+def test_min_confidence_cannot_be_nan() -> None:
+    with pytest.raises(BadRequestError):
+        parse_translate_request(b'{"text":"a","target_lang":"de","min_confidence":NaN}', LIMITS)
+
+
+@pytest.mark.parametrize("value", [1, "true", [], 0.5])
+def test_confidence_is_true_or_false(value: object) -> None:
+    error = refusal({**GOOD, "confidence": value})
+    assert error.facts["errors"] == [{"field": "confidence", "message": "must be true or false"}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({}, False),
+        ({"confidence": False, "min_confidence": None}, False),
+        ({"confidence": True}, True),
+        ({"min_confidence": 0}, True),
+        ({"min_confidence": 1}, True),
+    ],
+)
+def test_min_confidence_implies_confidence(fields: dict[str, object], wanted: bool) -> None:
+    assert parse({**GOOD, **fields}).wants_confidence is wanted
+
+
+def test_stream_cannot_withhold_texts() -> None:
+    parse({**GOOD, "confidence": True}).refuse_stream()
+    with pytest.raises(InvalidRequestError, match="what was sent cannot be withheld"):
+        parse({**GOOD, "min_confidence": 0}).refuse_stream()
+
+
+def test_answer_has_a_confidence_of_unchanged_texts() -> None:
+    unscored = Translation(translation="1", source_lang="en", target_lang="de", model=None, route=["en", "de"])
+    scored = unscored.model_copy(update={"confidence": 0.25, "model": "m"})
+    assert "confidence" not in json.loads(parse(GOOD).answer([unscored]))
+    answer = json.loads(parse({**GOOD, "text": ["1", "a"], "confidence": True}).answer([unscored, scored]))
+    assert [each["confidence"] for each in answer["results"]] == [1.0, 0.25]
+    assert "alternatives_confidence" not in answer["results"][0]
+    both = json.loads(parse({**GOOD, "text": ["1"], "alternatives": 1, "confidence": True}).answer([unscored]))
+    assert (both["results"][0]["alternatives"], both["results"][0]["alternatives_confidence"]) == ([], [])
+
+
 def test_answer_has_alternatives_only_if_requested() -> None:
     result = Translation(translation="a", source_lang="en", target_lang="de", model=None, route=["en", "de"])
     more = result.model_copy(update={"alternatives": ["b"]})
