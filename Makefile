@@ -40,7 +40,7 @@ MINUTES ?= 20
 .PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup screenshots test-all fuzz \
 	check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences
+	plan shown-sentences calibrate bench-confidence
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -150,6 +150,13 @@ bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of
 
 shown-sentences: dev  ## Translate the sentences that README.md, models/CARD.md and docs/benchmarks/quality.md show, and renew their rows.
 	@$(BIN)/python -m benchmarks.quality --parts shown --publish --catalog $(CATALOG)
+
+calibrate: dev  ## Fit the models' confidence to held-out pairs; write calibration/NAME.yaml beside the catalog. (PAIRS=folder of *.valid.tsv CATALOG= MODELS= DIAGRAM=)
+	@$(BIN)/python -m benchmarks.calibration --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS)) \
+		$(if $(DIAGRAM),--diagram $(DIAGRAM))
+
+bench-confidence: dev  ## Measure what confidence costs the engine. (PAIRS=folder of *.valid.tsv CATALOG= MODELS=)
+	@$(BIN)/python -m benchmarks.calibration.cost --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS))
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv

@@ -29,12 +29,11 @@ class CalibrationError(ValueError):
 class Signals(NamedTuple):
     """Signals of one output.
 
-    ``mean`` and ``lowest`` of its tokens' log-probabilities; ``length``: the absolute deviation from the expected
-    length, in roots of it.
+    ``mean`` of its tokens' log-probabilities; ``length``: the absolute deviation from the expected length, in roots of
+    it.
     """
 
     mean: float
-    lowest: float
     length: float
 
 
@@ -45,12 +44,11 @@ class Calibration(BaseModel):
 
     constant: float
     mean: Annotated[float, Field(ge=0)]
-    lowest: Annotated[float, Field(ge=0)]
     length: Annotated[float, Field(le=0)]
 
     def probability(self, signals: Signals) -> float:
         """Return the probability (0..1) that the output is good."""
-        score = self.constant + self.mean * signals.mean + self.lowest * signals.lowest + self.length * signals.length
+        score = self.constant + self.mean * signals.mean + self.length * signals.length
         return 1 / (1 + exp(min(-score, _LARGEST_EXPONENT)))
 
 
@@ -91,6 +89,6 @@ def read(path: Path, fingerprint: str) -> Mapping[str, Calibration]:
         raise CalibrationError(f"{path} was made for chrF {content.good_chrf:g}, not {GOOD_CHRF:g}; make it again")
     if content.fingerprint != fingerprint:
         raise CalibrationError(
-            f"{path} was made with other weights, prompt or sampling ({content.fingerprint}, now {fingerprint}); make it again"
+            f"{path} was made with other weights, prompt, sampling or masks ({content.fingerprint}, now {fingerprint}); make it again"
         )
     return content.pairs

@@ -36,12 +36,12 @@ def model_revision(entry: ModelEntry, commit: str | None) -> str:
 def weights_fingerprint(entry: ModelEntry, commit: str | None) -> str:
     """Return the digest of what decides an output's probabilities.
 
-    These are prompt, sampling and weights; other versions of Pairway keep it. Reads files, as :func:`model_revision`.
+    These are prompt, sampling, masks and weights; other versions of Pairway keep it. Reads files, as :func:`model_revision`.
 
     Raises:
         OSError: the folder cannot be read.
     """
-    written = entry.model_dump(mode="json", include={"prompt", "sampling"})
+    written = entry.model_dump(mode="json", include={"prompt", "sampling", "masks"})
     return _digest([written, _weights(entry, commit)])
 
 

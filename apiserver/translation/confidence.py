@@ -49,7 +49,7 @@ def signals_of(source: str, translation: str, logprobs: Sequence[float], pair: L
     """Return an output's signals; ``logprobs`` are of all its tokens."""
     expected = expected_weight(text_weight(source), pair)
     deviation = abs(text_weight(translation) - expected) / sqrt(max(1.0, expected))
-    return Signals(sum(logprobs) / len(logprobs), min(logprobs), deviation)
+    return Signals(sum(logprobs) / len(logprobs), deviation)
 
 
 def uncalibrated(signals: Signals) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
@@ -68,10 +68,17 @@ class LocalModel:
             self, entry=entry, translator=_translator(entry, self.engine, self.metrics, self.engine.max_num_seqs)
         )
 
-    async def translate(self, pair: LanguagePair, texts: Sequence[TextRequest]) -> list[Translation]:
-        """Translate every text as the API server does."""
-        works = [work_item(pair, request, f"bench-{pair}-{number}") for number, request in enumerate(texts)]
-        return [translation for (translation,) in await _limited(map(self.translator.translate, works))]
+    async def translate(
+        self, pair: LanguagePair, texts: Sequence[TextRequest], prepare: Callable[[int], None] = lambda _: None
+    ) -> list[Translation]:
+        """Translate every text as the API server does; ``prepare`` runs in each text's task with its index."""
+
+        async def one(number: int, request: TextRequest) -> Translation:
+            prepare(number)
+            (translation,) = await self.translator.translate(work_item(pair, request, f"bench-{pair}-{number}"))
+            return translation
+
+        return await _limited(one(number, request) for number, request in enumerate(texts))
 
     async def generate(self, pair: LanguagePair, texts: Sequence[str]) -> list[GenerationResult]:
         """Generate once for each text, with its prompt and output limit and no guards."""

@@ -12,7 +12,7 @@ import yaml
 from apiserver.catalog import calibration
 from apiserver.catalog.calibration import GOOD_CHRF, Calibration, CalibrationError, CalibrationFile, Signals
 
-ONE = Calibration(constant=1.0, mean=2.0, lowest=0.5, length=-0.25)
+ONE = Calibration(constant=1.0, mean=2.0, length=-0.25)
 FILE = CalibrationFile(fingerprint="f00d", good_chrf=GOOD_CHRF, pairs={"en-de": ONE})
 
 
@@ -60,6 +60,6 @@ def test_other_content_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_probability_is_logistic_and_bears_any_signal() -> None:
-    assert isclose(ONE.probability(Signals(-1.0, -2.0, 4.0)), 1 / (1 + exp(3.0)))
-    assert ONE.probability(Signals(-1e308, -1e9, 1e9)) == pytest.approx(0.0)
-    assert ONE.probability(Signals(0.0, 0.0, 0.0)) < 1
+    assert isclose(ONE.probability(Signals(-1.0, 4.0)), 1 / (1 + exp(2.0)))
+    assert ONE.probability(Signals(-1e300, 1e9)) == pytest.approx(0.0)
+    assert ONE.probability(Signals(0.0, 0.0)) < 1

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from apiserver.engine.interface import EngineGoneError
-from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT, mapped_error, sampling_parameters
+from apiserver.engine.vllm_adapters import (
+    LONGEST_LOOP,
+    LOOP_COUNT,
+    extends_worker,
+    mapped_error,
+    sampling_parameters,
+)
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 
@@ -38,6 +44,17 @@ def test_sampling_parameters_carry_every_field() -> None:
     assert list(parameters.stop_token_ids) == [7, 8]
     assert parameters.repetition_detection.max_pattern_size == LONGEST_LOOP
     assert parameters.repetition_detection.min_count == LOOP_COUNT
+
+
+def test_logprobs_are_of_the_sampled_token_and_only_if_wanted() -> None:
+    assert sampling_parameters(Sampling(), 40).logprobs is None
+    assert sampling_parameters(Sampling(), 40, True).logprobs == 0
+
+
+def test_operators_extension_and_ray_keep_their_workers() -> None:
+    assert extends_worker({"dtype": "bfloat16", "distributed_executor_backend": "mp"})
+    assert not extends_worker({"worker_extension_cls": "theirs.Extension"})
+    assert not extends_worker({"distributed_executor_backend": "ray"})
 
 
 def test_dead_engine_is_engine_gone() -> None:

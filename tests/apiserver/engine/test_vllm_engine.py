@@ -329,3 +329,21 @@ def test_catalog_check_names_every_wrong_entry(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.usefixtures("real")
 def test_catalog_check_accepts_every_catalog_delivered() -> None:
     assert catalog_main(["check", *map(str, sorted((ROOT / "deploy" / "models").glob("*.yaml")))]) == 0
+
+
+async def test_logprobs_are_of_every_token_and_only_if_wanted(real: Real) -> None:
+    prompt = prompt_of(real, SENTENCES[0])
+    plain = await real.engine.generate(GenerationRequest(prompt, GREEDY, 40), "plain")
+    scored = await real.engine.generate(GenerationRequest(prompt, GREEDY, 40, wants_logprobs=True), "scored")
+    assert (plain.text, plain.logprobs) == (scored.text, ())
+    assert len(scored.logprobs) == len(scored.token_ids)
+    assert all(-5 < value <= 0 for value in scored.logprobs)
+    rambling = await real.engine.generate(GenerationRequest(prompt, RAMBLING, 40, wants_logprobs=True), "rambling")
+    assert min(rambling.logprobs) < min(scored.logprobs), "they are the model's, before the temperature"
+
+
+async def test_right_sentences_have_more_confidence_than_nonsense(real: Real) -> None:
+    texts = [SENTENCES[0], "Zzyzx qqx wrtl blorp fnargle."]
+    answer = await real.served.translate(texts, more={"confidence": True})
+    right, nonsense = (result["confidence"] for result in answer.json()["results"])
+    assert 0 <= nonsense < right <= 1

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+from apiserver.catalog import calibration
+from apiserver.catalog.calibration import GOOD_CHRF, Calibration, CalibrationFile
 from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_fingerprint import weights_fingerprint
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -59,13 +63,18 @@ LOOK = 0.1
 
 
 def host_of(
-    factory: ScriptedFactory, clock: Clock, lock: asyncio.Lock | None = None, *, canary_timeout: float = 10.0
+    factory: ScriptedFactory,
+    clock: Clock,
+    lock: asyncio.Lock | None = None,
+    *,
+    canary_timeout: float = 10.0,
+    catalog: Path | None = None,
 ) -> ModelHost:
     return ModelHost(
         ENTRY,
         {pair: rank for rank, pair in enumerate(ENTRY.all_pairs)},
         HostSettings(canary_timeout, restart_backoff=1.0, stall_seconds=STALL, queue=QueueBounds(1.0, 300)),
-        HostServices(factory, ApiServerMetrics(), GUARDS, lock or asyncio.Lock(), clock, Steady()),
+        HostServices(factory, ApiServerMetrics(), GUARDS, lock or asyncio.Lock(), clock, Steady(), catalog),
     )
 
 
@@ -464,3 +473,44 @@ async def test_failures_and_canary_rounds_are_counted(factory: ScriptedFactory) 
     assert (host.engine_failures, host.canary_rounds) == (1, 1)
     assert host.revision is not None
     await host.close()
+
+
+ALL_GOOD = Calibration(constant=9.0, mean=0.0, length=0.0)
+
+
+async def confidence_with(factory: ScriptedFactory, catalog: Path) -> float | None:
+    """Start a host beside this catalog, and return the confidence of one text."""
+    clock = Clock()
+    host = host_of(factory, clock, catalog=catalog)
+    await settle(host)
+    assert ready(host) == {"en-de", "de-en"}
+    pair = ENTRY.all_pairs[0]
+    (answer,) = await host.translator(pair).translate(work_of("The house.", pair=pair, confidence=True))
+    await host.close()
+    return answer.confidence
+
+
+async def test_calibration_beside_the_catalog_is_used(factory: ScriptedFactory, tmp_path: Path) -> None:
+    catalog = tmp_path / "models.yaml"
+    plain = await confidence_with(factory, catalog)
+    file = calibration.path_for(catalog, ENTRY.name)
+    file.parent.mkdir()
+    fingerprint = weights_fingerprint(ENTRY, None)
+    content = CalibrationFile(fingerprint=fingerprint, good_chrf=GOOD_CHRF, pairs={"en-de": ALL_GOOD})
+    file.write_text(content.to_yaml())
+    assert await confidence_with(factory, catalog) == 1.0
+    assert plain is not None
+    assert plain < 1.0
+
+
+@pytest.mark.parametrize("content", ["not: a calibration", "fingerprint: other\ngood_chrf: 50.0\npairs: {}"])
+async def test_wrong_calibration_is_logged_and_not_used(
+    factory: ScriptedFactory, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    catalog = tmp_path / "models.yaml"
+    plain = await confidence_with(factory, catalog)
+    file = calibration.path_for(catalog, ENTRY.name)
+    file.parent.mkdir()
+    file.write_text(content)
+    assert await confidence_with(factory, catalog) == plain
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == ["calibration not used"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp, isclose, log
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,7 +30,7 @@ from tests.support.scripted_engine import Asked
 EN_DE = LanguagePair("en", "de")
 SENTENCE = "House one is here."
 GERMAN = "Das Haus steht hier."
-CALIBRATION = Calibration(constant=2.0, mean=4.0, lowest=0.1, length=-0.2)
+CALIBRATION = Calibration(constant=2.0, mean=4.0, length=-0.2)
 logprobs = st.floats(-1e6, 0)
 
 
@@ -47,8 +48,8 @@ def test_any_output_has_a_confidence_of_0_to_1(source: str, text: str, values: l
 
 @given(logprobs, logprobs, st.floats(0, 100), st.floats(0, 100))
 def test_better_signals_never_lower_the_confidence(one: float, other: float, near: float, far: float) -> None:
-    better = Signals(max(one, other), max(one, other), min(near, far))
-    worse = Signals(min(one, other), min(one, other), max(near, far))
+    better = Signals(max(one, other), min(near, far))
+    worse = Signals(min(one, other), max(near, far))
     assert uncalibrated(better) >= uncalibrated(worse)
     assert CALIBRATION.probability(better) >= CALIBRATION.probability(worse)
 
@@ -56,14 +57,13 @@ def test_better_signals_never_lower_the_confidence(one: float, other: float, nea
 def test_signals_are_of_all_tokens_and_the_length() -> None:
     signals = signals_of("a" * 100, "b" * 121, [-1.0, -0.2, -0.3], EN_DE)
     assert isclose(signals.mean, -0.5)
-    assert signals.lowest == -1.0
     assert isclose(signals.length, 0.0, abs_tol=1e-9), "German has 1.21 letters for each English one"
     assert signals_of("a" * 100, "b" * 60, [-1.0], EN_DE).length > 5
 
 
 def test_uncalibrated_value_is_the_tokens_mean_probability() -> None:
-    assert isclose(uncalibrated(Signals(log(0.5), -9.0, 0.0)), 0.5)
-    assert isclose(uncalibrated(Signals(0.0, 0.0, 2.0)), exp(-2 * LENGTH_COST))
+    assert isclose(uncalibrated(Signals(log(0.5), 0.0)), 0.5)
+    assert isclose(uncalibrated(Signals(0.0, 2.0)), exp(-2 * LENGTH_COST))
 
 
 def test_output_without_tokens_has_none() -> None:
@@ -89,7 +89,7 @@ def test_parts_count_by_their_tokens() -> None:
 @pytest.mark.parametrize(
     ("fields", "asked"), [({}, False), ({"confidence": True}, True), ({"min_confidence": 0}, True)]
 )
-async def test_engine_computes_only_what_was_requested(fields: dict[str, object], asked: bool) -> None:
+async def test_engine_computes_only_what_was_requested(fields: dict[str, Any], asked: bool) -> None:
     translator, engine = translator_of(lambda _: scored(GERMAN, -0.1))
     answer = await translate(translator, SENTENCE, **fields)
     assert [each.wants_logprobs for each in engine.asked] == [asked]

@@ -93,6 +93,30 @@ async def test_options_are_sent_on_both_legs(running: RunningProxy, legs: tuple[
     assert all("pivot" not in body for body in (first, second))
 
 
+async def test_pivots_confidence_is_the_product_of_both_legs(running: RunningProxy) -> None:
+    _, answer, _ = await ask(running, ["Eins", "12"], confidence=True)
+    assert [each["confidence"] for each in answer["results"]] == [0.64, 0.64]
+    _, answer, _ = await ask(running, alternatives=1, confidence=True)
+    assert (answer["confidence"], answer["alternatives_confidence"]) == (0.64, [0.32])
+    _, answer, _ = await ask(running)
+    assert "confidence" not in answer
+
+
+async def test_pivot_is_withheld_below_the_least_confidence(
+    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
+) -> None:
+    status, answer, _ = await ask(running, ["Eins", "Zwei"], min_confidence=0.7)
+    assert status == 200
+    assert [each["translation"] for each in answer["results"]] == [None, None]
+    assert [each["warnings"][0]["code"] for each in answer["results"]] == ["low-confidence"] * 2
+    assert all(received.body["min_confidence"] == 0.7 for fake in legs for received in fake.requests)
+    status, problem, _ = await ask(running, min_confidence=0.7)
+    assert (status, problem["code"]) == (502, "unusable-output")
+    assert problem["warnings"][0]["code"] == "low-confidence"
+    status, answer, _ = await ask(running, min_confidence=0.64)
+    assert (status, answer["confidence"]) == (200, 0.64)
+
+
 async def test_second_leg_gets_the_remaining_time(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
     legs[0].translate.delay = 0.3
     response = await running.client.post(

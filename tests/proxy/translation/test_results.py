@@ -41,6 +41,21 @@ def test_merge_legs_joins_the_values_of_equal_warnings() -> None:
     assert merged.warnings == [Notice(code="number-changed", message="m", values=["5,5", "5.5"])]
 
 
+def test_merge_legs_multiplies_confidences() -> None:
+    first = Translation(
+        translation="x", confidence=0.9, source_lang="de", target_lang="en", model="a", route=["de", "en"]
+    )
+    last = first.model_copy(
+        update={"confidence": 0.55, "alternatives": ["z"], "alternatives_confidence": [0.4], "model": "b"}
+    )
+    route = Route((pair("de>en"), pair("en>fr")))
+    merged = merge_legs(first, last, route)
+    assert (merged.confidence, merged.alternatives_confidence) == (0.495, [0.36])
+    assert merge_legs(first, None, route).confidence == 0.9
+    unscored = first.model_copy(update={"confidence": None})
+    assert merge_legs(unscored, unscored, route).confidence is None
+
+
 def test_with_note_leaves_the_error_unchanged() -> None:
     error = RelayedError(code="too-large", http_status=413, title="t", detail="d.", facts={"limit": 1})
     noted = with_note(error, "Note.")
