@@ -1,6 +1,7 @@
 """Benchmarks: one folder for each question, and the harness that they share.
 
 - ``harness/``: load generators, servers, targets and tables. Tests use it too.
+- ``calibration/``: how far confidence can be trusted, and what it costs.
 - ``connections/``: what idle connections and slow clients do to a proxy.
 - ``origin/``: the experiment that the project began with: one model under several designs.
 - ``overload/``: up to four times as many requests as a fleet can serve.

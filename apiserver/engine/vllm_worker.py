@@ -26,7 +26,7 @@ class SampledLogprobs:
 
 
 def gather_sampled(logprobs: torch.Tensor, num_logprobs: int, token_ids: torch.Tensor) -> LogprobsTensors:
-    """Return each row's log-probability of its token, as vLLM does; ranks are not computed."""
+    """Return each row's log-probability of its token, without ranks."""
     if num_logprobs:  # only prompts of other clients of vLLM; ours ask for 0
         return Sampler.gather_logprobs(logprobs, num_logprobs, token_ids)
     ids = token_ids.unsqueeze(-1)

@@ -55,7 +55,7 @@ def length_band(weight: float, pair: LanguagePair) -> LengthBand:
 
 
 def expected_weight(weight: float, pair: LanguagePair) -> float:
-    """Return the usual weight of a translation for a source of this weight."""
+    """Return a translation's usual weight for a source's."""
     return _expectation(pair)[0] * weight
 
 

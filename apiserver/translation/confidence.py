@@ -22,7 +22,7 @@ LENGTH_COST: Final = 0.05
 
 
 class Confidence(NamedTuple):
-    """Confidence of a segment (0..1), and its output's tokens: its weight in a text."""
+    """A segment's confidence (0..1), and its tokens: its weight."""
 
     value: float
     tokens: int = 1

@@ -96,7 +96,10 @@ ANSWER_MARGIN: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RunningModel:
-    """A running model with the parts that texts need; ``encoders`` by pair, ``calibrations`` by its label."""
+    """A running model with the parts that texts need.
+
+    ``encoders`` are by pair, ``calibrations`` by its label.
+    """
 
     entry: ModelEntry
     engine: Engine

@@ -73,7 +73,7 @@ class Translation(BaseModel):
         return self.model_copy(update=update) if update else self
 
     def at_least(self, confidence: float) -> Translation:
-        """Return this answer, without its text if its confidence is lower; alternatives likewise."""
+        """Return this answer, without texts of lower confidence."""
         if self.translation is None or self.confidence is None:
             return self
         if self.confidence < confidence:
