@@ -1,4 +1,4 @@
-"""Logistic regression: finds what made the samples, and keeps the signs."""
+"""Logistic regression: finds the true coefficients, and keeps the signs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drawn(count: int, truth: Calibration = TRUE) -> list[Sample]:
     return [Sample(each, rng.random() < truth.probability(each)) for each in signals]
 
 
-def test_regression_finds_what_made_the_samples() -> None:
+def test_regression_finds_the_true_coefficients() -> None:
     found = fit(drawn(5000))
     assert found.constant == pytest.approx(TRUE.constant, abs=0.2)
     assert found.mean == pytest.approx(TRUE.mean, abs=0.4)
