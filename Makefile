@@ -159,8 +159,9 @@ bench-confidence: dev  ## Measure what confidence costs the engine. (PAIRS=folde
 	@$(BIN)/python -m benchmarks.calibration.cost --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS))
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.quality.guard_alarms --pairs $(PAIRS)/*.valid.tsv
-	@$(BIN)/python -m benchmarks.quality.name_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.alarms.guard_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.alarms.name_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.alarms.number_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv)
 	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)

@@ -1,6 +1,6 @@
 """Quality guard: finds an output's issues.
 
-Thresholds: docs/decisions/0009-guards.md; ``python -m benchmarks.quality.guard_alarms`` measures them again.
+Thresholds: docs/decisions/0009-guards.md; ``python -m benchmarks.quality.alarms.guard_alarms`` measures them again.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from apiserver.catalog.model_fingerprint import model_revision, weights_fingerpr
 from apiserver.engine.interface import Engine
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.guards.names.name_guard import load_names
+from apiserver.guards.numbers.changed_numbers import load_numbers
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.canary_checks import CanaryChecks
 from apiserver.hosting.restart_backoff import RestartBackoff
@@ -265,6 +266,7 @@ class ModelHost:
                     lambda: {pair: PromptEncoder.of(family, pair, engine) for pair in pairs}
                 )
                 await asyncio.to_thread(load_names, pairs)
+                await asyncio.to_thread(load_numbers, pairs)
                 commit = engine.progress().revision
                 self._revision = await asyncio.to_thread(model_revision, self.entry, commit)
                 calibrations = await asyncio.to_thread(self._read_calibrations, commit)

@@ -4,7 +4,8 @@
 - ``comparison``: numbers of one text that the other lacks.
 - ``reader``: reads the numbers of a text.
 - ``mentions``: a number in a text, with its possible readings.
-- ``digit_runs``: digits with separators, times, fractions.
+- ``digit_runs``: digits with separators, fractions.
+- ``clock``: times of day.
 - ``spaced_reader``: languages that write spaces between words.
 - ``east_asian_reader``: Chinese, Japanese and Korean.
 - ``numerals``: the numerals of these three.

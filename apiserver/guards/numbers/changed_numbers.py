@@ -17,6 +17,12 @@ MAX_NUMBERS: Final = 128
 MAX_CHARS: Final = 20_000
 
 
+def load_numbers(pairs: Iterable[LanguagePair]) -> None:
+    """Load the pairs' words, so that no first text waits."""
+    for pair in pairs:
+        changed_numbers("1", "1", pair)
+
+
 def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[str, ...]:
     """Return the source's changed numbers.
 

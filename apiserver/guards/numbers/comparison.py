@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from apiserver.guards.numbers.mentions import NumberMention, Reading, Value
+from apiserver.guards.numbers.mentions import MINUS, NumberMention, Reading, Value
 
 # "a" and "one" need not be said.
 _FREE: Final[frozenset[Value]] = frozenset({0, 1})
 # In a language whose words are unknown, these are often spelled out.
-_OFTEN_SPELLED: Final[frozenset[Value]] = frozenset({*range(21), *range(30, 101, 10), 1000, 10**6, 10**9})
+_OFTEN_SPELLED: Final[frozenset[Value]] = frozenset({*range(21), *range(30, 101, 10), 1000, 10**6, 10**9, MINUS})
 
 
 def unmatched_numbers(

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.mentions import HALF, NumberKind, Reading, Value
+from apiserver.guards.numbers.clock import CLOCK, clock_readings, half_before, hours_of, is_half_hour, is_hour
+from apiserver.guards.numbers.mentions import HALF, MINUS, NumberKind, Reading, Value
 
 # Digits of a group of thousands, and the least of a telephone number, which each language may cut elsewhere.
 _THOUSAND: Final = 3
@@ -25,19 +26,15 @@ _SIGNS: Final = ".,:：/’'٫٬·‑–—~〜～×-"
 _SPACES: Final = " \u00a0\u202f\u2009"
 # Digits joined by one sign, or by a space before three digits.
 RUN: Final = rf"\d+(?:(?:[{_SIGNS}]|[{_SPACES}](?=\d{{3}}(?!\d)))\d+){{0,{MAX_GROUPS - 1}}}+"
-# Hours and minutes with a letter between: 9 h 30, 9 Uhr 30, 9時30分.
-_CLOCK: Final = r"(?P<hours>\d{1,2}) ?(?:[hH]|[Uu]hr|時|时|点|點|시) ?(?P<minutes>[0-5]?\d)(?!\d)"
-CLOCK_OR_RUN: Final = rf"(?<!\d)(?P<clock>{_CLOCK})|(?P<run>{RUN})"
-_GROUPS: Final = re.compile(r"(\d+)")
-CLOCK_HOUR: Final = re.compile(
-    r"[ \u00a0\u202f]?(?:[Uu]hr(?![^\W\d_])|[oO]['’ ]?[cC]lock|[aApP]\.? ?[mM]\b\.?|[hH](?![^\W\d_])|[hH]eures?\b"
-    r"|[hH]oras?\b|[hH]rs?\b|hours\b|時(?!間)|时(?!间)|点|點|시(?!간))"
-)
-_HALF_BEFORE: Final = re.compile(r"(?<!\w)[Hh]alb[ \u00a0]$")
+CLOCK_OR_RUN: Final = rf"(?<!\d)(?P<clock>{CLOCK})|(?P<run>{RUN})"
+_GROUPS_OF: Final = re.compile(r"(\d+)")
 _DECADE_BEFORE: Final = re.compile(r"(?:années|años|années de|the|les|los|['’])[ \u00a0]?$", re.IGNORECASE)
 DECADE: Final = re.compile(r"['’]?s\b|er\b|年代|년대|-?[eE]r\b|['’]er\b")
 # The digit stands for a word: P2P, 3rd-party.
 _IN_WORD: Final = re.compile(r"(?<=[A-Za-z]\d)[A-Za-z]|rd[- ]part")
+# The sign of a number, not of a range or a list.
+_MINUS_BEFORE: Final = re.compile(r"(?:^|[\s(])[-−]$")
+_GROUPING: Final = f".,'’٬{_SPACES}"
 _DECIMAL_SIGNS: Final = ".,٫·"
 
 
@@ -55,17 +52,25 @@ def read_run(text: str, match: re.Match[str]) -> DigitRun:
     start, end = match.span()
     if match.lastgroup == "clock" or match["clock"] is not None:
         return DigitRun(start, end, NumberKind.CLOCK, clock_readings(int(match["hours"]), int(match["minutes"])))
-    parts = _GROUPS.split(match["run"])
+    parts = _GROUPS_OF.split(match["run"])
     groups, signs = parts[1::2], parts[2:-1:2]
     if len(groups) == 1:
-        return DigitRun(start, end, *_read_single(text, start, end, groups[0]))
+        kind, readings = _read_single(text, start, end, groups[0])
+    else:
+        kind, readings = _read_groups(groups, signs)
+    if kind is NumberKind.DIGITS and _MINUS_BEFORE.search(text[max(0, start - 2) : start]):
+        return DigitRun(start - 1, end, kind, tuple((*reading, MINUS) for reading in readings))
+    return DigitRun(start, end, kind, readings)
+
+
+def _read_groups(groups: Sequence[str], signs: Sequence[str]) -> tuple[NumberKind, tuple[Reading, ...]]:
     readings: list[Reading] = []
     kind = NumberKind.DIGITS
     if len(groups) <= 3 and signs[0] in ":：.," and _is_clock(groups):
         kind = NumberKind.CLOCK if signs[0] in ":：" else kind
         readings += clock_readings(int(groups[0]), int(groups[1]))
     readings += _separated(groups, signs)
-    return DigitRun(start, end, kind, tuple(dict.fromkeys(readings)))
+    return kind, tuple(dict.fromkeys(readings))
 
 
 def _is_clock(groups: Sequence[str]) -> bool:
@@ -83,9 +88,11 @@ def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]
                 yield (int(whole), HALF)
     if last == "/" and len(groups) == 2 and len(groups[1]) <= 3 and int(groups[1]):
         yield (Decimal(value_of(groups[0])) / int(groups[1]),)
-    yield tuple(map(value_of, groups))
     digits = "".join(groups)
-    if len(digits) >= MIN_JOINED or all(len(group) == _THOUSAND for group in groups[1:]):
+    is_grouped = len(set(signs)) == 1 and last in _GROUPING and all(len(group) == _THOUSAND for group in groups[1:])
+    if not is_grouped:
+        yield tuple(map(value_of, groups))
+    if is_grouped or len(digits) >= MIN_JOINED:
         yield (value_of(digits),)
 
 
@@ -93,9 +100,9 @@ def _read_single(text: str, start: int, end: int, group: str) -> tuple[NumberKin
     value = value_of(group)
     if not isinstance(value, int):
         return NumberKind.DIGITS, ((value,),)
-    if value <= 24 and is_half_hour(text, start):
+    if is_half_hour(text, value, start):
         return NumberKind.CLOCK, half_before(value)
-    if value <= 24 and CLOCK_HOUR.match(text, end):
+    if is_hour(text, value, end):
         return NumberKind.CLOCK, tuple((hour,) for hour in hours_of(value))
     if _IN_WORD.match(text, end):
         return NumberKind.HINT, ((value,),)
@@ -115,34 +122,6 @@ def value_of(digits: str) -> Value:
 
 def _plain(digits: str) -> str:
     return digits if digits.isascii() else "".join(str(unicodedata.digit(char)) for char in digits)
-
-
-def hours_of(hour: int) -> tuple[int, ...]:
-    """Return an hour in both halves of the day."""
-    if hour in {0, 12, 24}:
-        return (hour, *({0, 12, 24} - {hour}))
-    return (hour, hour - 12 if hour > 12 else hour + 12)
-
-
-def is_half_hour(text: str, start: int) -> bool:
-    """Return whether a number follows "halb".
-
-    The German halb zwölf is half past eleven.
-    """
-    return _HALF_BEFORE.search(text[max(0, start - 6) : start]) is not None
-
-
-def half_before(hour: int) -> tuple[Reading, ...]:
-    """Return the readings of half an hour before an hour."""
-    return tuple((before, minutes) for before in hours_of((hour - 1) % 24) for minutes in (30, HALF))
-
-
-def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
-    """Return a time's readings, also those before the next hour."""
-    if minutes == 0:
-        return tuple((hour,) for hour in hours_of(hours))
-    after = tuple((hour, minutes) for hour in hours_of(hours))
-    return (*after, *((hour, 60 - minutes) for hour in hours_of((hours + 1) % 24)))
 
 
 # A sign of one character, as numerator and denominator.

@@ -9,15 +9,8 @@ from functools import cache
 from math import prod
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.digit_runs import (
-    CLOCK_HOUR,
-    CLOCK_OR_RUN,
-    DECADE,
-    VULGAR_FRACTION,
-    hours_of,
-    read_fraction,
-    read_run,
-)
+from apiserver.guards.numbers.clock import hours_of, is_hour, spoken_readings
+from apiserver.guards.numbers.digit_runs import CLOCK_OR_RUN, DECADE, VULGAR_FRACTION, read_fraction, read_run
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
 from apiserver.guards.numbers.numerals import Numerals
 
@@ -88,8 +81,9 @@ def _native(text: str, match: re.Match[str], numerals: Numerals) -> _Part:
     value = numerals.native[word]
     is_long = len(word) > 1 or text[end : end + 1].isspace()  # 세 and 네 begin many words
     is_number = value >= MIN_DEMANDED and is_long and numerals.native_counters.match(text, end) is not None
-    readings = tuple((hour,) for hour in hours_of(value)) if CLOCK_HOUR.match(text, end) else ((value,),)
-    return _Part(start, end, NumberKind.WORDS if is_number else NumberKind.HINT, readings)
+    readings = tuple((hour,) for hour in hours_of(value)) if is_hour(text, value, end) else ((value,),)
+    kind = NumberKind.WORDS if is_number else NumberKind.HINT
+    return _Part(start, end, kind, (*readings, *spoken_readings(value)))
 
 
 def _continues(text: str, last: _Part, part: _Part, numerals: Numerals) -> bool:
@@ -116,10 +110,12 @@ def _chained(text: str, chain: Sequence[_Part], numerals: Numerals) -> NumberMen
             start, end, NumberKind.DIGITS, readings, chain[0].readings[0] if chain[0].readings else None
         )
     value = readings[0][0]
-    if isinstance(value, int) and value <= 24 and CLOCK_HOUR.match(text, end):
+    if isinstance(value, int) and is_hour(text, value, end):
         readings = (*((hour,) for hour in hours_of(value)), *readings)
     if isinstance(value, int) and value < 100 and DECADE.match(text, end):
         readings = (*readings, (1900 + value,))
+    if isinstance(value, int):
+        readings = (*readings, *spoken_readings(value))
     is_number = (
         _is_spelled(chain[0].numerals, numerals)
         and not isinstance(value, str)

@@ -12,6 +12,8 @@ Value = int | Decimal | str
 Reading = tuple[Value, ...]
 
 HALF: Final = Decimal("0.5")
+# A sign, or a word such as "below".
+MINUS: Final = "-"
 
 
 class NumberKind(StrEnum):

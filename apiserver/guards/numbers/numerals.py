@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.guards.numbers.mentions import HALF, Reading
+from apiserver.guards.numbers.mentions import HALF, MINUS, Reading
 
-_HALF: Final[tuple[Reading, ...]] = ((HALF,), (30,), (2,), (50,), (6,))
-_QUARTER: Final[tuple[Reading, ...]] = ((15,), (45,), (30,), (4,))
-_MIDDAY: Final[tuple[Reading, ...]] = ((12,), (0,), (24,))
+_HALF: Final[tuple[Reading, ...]] = ((HALF,), (30,), (50,))
+_HALF_YEAR: Final[tuple[Reading, ...]] = ((6,), (HALF,))
+_QUARTER: Final[tuple[Reading, ...]] = ((15,), (-15,), (45,), (30,), (4,))
+_MIDDAY: Final[tuple[Reading, ...]] = ((12,), (24,))
+_MINUS: Final[tuple[Reading, ...]] = ((MINUS,),)
 _TEENS: Final[tuple[Reading, ...]] = ((10,), (13,))
 _FORTNIGHT: Final[tuple[Reading, ...]] = ((15,), (14,), (2,))
 
@@ -70,9 +72,10 @@ _HAN_SCALES: Final = {
 _HAN: Final = f"(?P<numerals>(?:(?!千[米克瓦卡赫])[{''.join((*_HAN_UNITS, *_HAN_SCALES))}])+)"
 
 _JAPANESE_HINTS: Final = _hints(
+    ("半年", _HALF_YEAR),
     ("半 ハーフ", _HALF),
     ("ひとつ ひとり", ((1,),)),
-    ("ふたつ ふたり 双 両 倍 ペア ダブル ふつか 次男 次女", ((2,),)),
+    ("ふたつ ふたり 双 倍 ペア ダブル ふつか 次男 次女", ((2,),)),
     ("みっつ みつ みっか トリプル", ((3,),)),
     ("よっつ よつ よっか", ((4,),)),
     ("いつつ いつか", ((5,),)),
@@ -87,11 +90,12 @@ _JAPANESE_HINTS: Final = _hints(
     ("世紀", ((100,),)),
     ("ティーンエイジャー", _TEENS),
     ("ゼロ", ((0,),)),
+    ("マイナス 氷点下 零下", _MINUS),
 )
 JAPANESE: Final = Numerals(
     _HAN_UNITS,
     _HAN_SCALES,
-    rf"{_HAN}|(?P<hint>{_one_of(_JAPANESE_HINTS)})",
+    rf"(?P<hint>{_one_of(_JAPANESE_HINTS)})|{_HAN}",
     re.compile(
         r"人|名|年|月|日|時|分|秒|歳|才|回|個|箇|つ|冊|本|枚|匹|頭|羽|台|階|週|[ヶケカか]月|[ヶケカか]国|円|番|倍|杯|件|軒|足"
         r"|着|通|種|パーセント|点|行|ページ|キロ|メートル|世紀|章|対|ドル|ユーロ|代"
@@ -102,18 +106,20 @@ JAPANESE: Final = Numerals(
     _JAPANESE_HINTS,
 )
 _CHINESE_HINTS: Final = _hints(
+    ("半年", _HALF_YEAR),
     ("半", _HALF),
     ("刻", _QUARTER),
-    ("双 对 雙 對 倍 两 兩 俩", ((2,),)),
+    ("双 对 雙 對 倍", ((2,),)),
     ("打", ((12,), (6,))),
     ("正午 中午 午夜 半夜", _MIDDAY),
     ("世纪 世紀", ((100,),)),
     ("青少年 十几", _TEENS),
+    ("零下 负 負", _MINUS),
 )
 CHINESE: Final = Numerals(
     _HAN_UNITS,
     _HAN_SCALES,
-    rf"{_HAN}|(?P<hint>{_one_of(_CHINESE_HINTS)})",
+    rf"(?P<hint>{_one_of(_CHINESE_HINTS)})|{_HAN}",
     re.compile(
         r"[个個位名年月日号號天点點分秒岁歲次本张張只隻辆輛层層楼樓块塊元条條件倍种種口家杯瓶米间間场場门門句字页頁章届屆度头頭匹艘支]"
         r"|小时|小時|星期|美元|欧元|公里|世纪|世紀|英里|分钟|人(?!生|们)"
@@ -153,6 +159,7 @@ _NATIVE: Final = (
     | _NATIVE_UNITS
 )
 _KOREAN_HINTS: Final = _hints(
+    ("반년", _HALF_YEAR),
     ("반 절반", _HALF),
     ("쌍 양쪽 이틀 두번째 둘째 양 부부 커플", ((2,),)),
     ("사흘 셋째 세쌍둥이", ((3,),)),
@@ -174,6 +181,7 @@ _KOREAN_HINTS: Final = _hints(
     ("십대 청소년", _TEENS),
     ("세기", ((100,),)),
     ("제로", ((0,),)),
+    ("영하 마이너스", _MINUS),
 )
 _HANGUL_NUMERALS: Final = "".join((*_HANGUL_UNITS, *_HANGUL_SCALES))
 # After native numbers; behind Sino-Korean ones come more.

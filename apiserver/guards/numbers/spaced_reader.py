@@ -7,16 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.digit_runs import (
-    CLOCK_HOUR,
-    CLOCK_OR_RUN,
-    VULGAR_FRACTION,
-    half_before,
-    hours_of,
-    is_half_hour,
-    read_fraction,
-    read_run,
-)
+from apiserver.guards.numbers.clock import half_before, hours_of, is_half_hour, is_hour, spoken_readings
+from apiserver.guards.numbers.digit_runs import CLOCK_OR_RUN, VULGAR_FRACTION, read_fraction, read_run
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
 from apiserver.guards.numbers.words.composition import Composition
 from apiserver.guards.numbers.words.lexicon import Entry, Lexicon, Role
@@ -152,11 +144,11 @@ def _composed(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMent
         part = _joined(text, parts, index)
     end = parts[index - 1].end
     readings = composition.readings()
-    if len(readings) == 1 and composition.value <= 24 and CLOCK_HOUR.match(text, end):
-        readings = tuple((hour,) for hour in hours_of(composition.value))
-    if composition.value <= 24 and is_half_hour(text, first.start):
-        readings = half_before(composition.value)
-    kind = (
-        NumberKind.HINT if composition.is_weak else NumberKind.ORDINAL if composition.is_ordinal else NumberKind.WORDS
-    )
-    return NumberMention(first.start, end, kind, readings), index
+    kind = NumberKind.ORDINAL if composition.is_ordinal else NumberKind.WORDS
+    if is_half_hour(text, composition.value, first.start):
+        return NumberMention(first.start, end, kind, half_before(composition.value)), index
+    if is_hour(text, composition.value, end) and composition.value > 1:
+        hours = tuple((hour,) for hour in hours_of(composition.value))
+        return NumberMention(first.start, end, kind, (*hours, *readings, *spoken_readings(composition.value))), index
+    readings = (*readings, *spoken_readings(composition.value))
+    return NumberMention(first.start, end, NumberKind.HINT if composition.is_weak else kind, readings), index

@@ -14,6 +14,7 @@ from shared.languages import LanguagePair
 
 _GROUPED: Final = re.compile(r"\d{1,3}(?:([.,'’ \u00a0\u202f])\d{3})(?:\1\d{3})*")
 _VERBATIM: Final = re.compile(r"[\d.,:/'’–—-]+")
+_MINUS_SIGNS: Final = "-−"
 _LETTER: Final = re.compile(LETTER)
 
 
@@ -40,6 +41,10 @@ def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Itera
 def _written(text: str, mention: NumberMention, target: str) -> str | None:
     """Return a number for the target; None if it needs its words."""
     source = text[mention.start : mention.end]
+    if source[0] in _MINUS_SIGNS:
+        mention = mention._replace(start=mention.start + 1, readings=tuple(each[:-1] for each in mention.readings))
+        number = _written(text, mention, target)
+        return None if number is None else source[0] + number
     neighbours = text[max(0, mention.start - 1) : mention.start] + text[mention.end : mention.end + 1]
     if mention.kind is NumberKind.ORDINAL or _LETTER.search(neighbours) is not None:
         return None

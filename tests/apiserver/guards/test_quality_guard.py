@@ -135,3 +135,20 @@ PAIRS = st.sampled_from(["en-de", "ja-en", "zh-ko", "en-ar", "en-tlh", "ru-uk"])
 @given(ANY, ANY, PAIRS)
 def test_any_output_can_be_checked(guard: QualityGuard, source: str, output: str, pair: str) -> None:
     assert isinstance(codes(guard, source, output, pair), list)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "values"),
+    [
+        ("The train leaves at 8:05.", "Der Zug fährt um 8.50 Uhr.", ("8:05",)),
+        ("The train leaves at 8:05.", "Der Zug fährt um fünf nach acht.", None),
+        ("3 apples for 5 euros", "3 Äpfel für 5.30 Uhr", ("5",)),
+        ("3 apples for 5 euros", "drei Äpfel für fünf Euro", None),
+    ],
+)
+def test_changed_number_is_a_loss(
+    guard: QualityGuard, source: str, output: str, values: tuple[str, ...] | None
+) -> None:
+    issues = guard.find_losses(source, output, LanguagePair("en", "de"))
+    found = [(issue.code, issue.values) for issue in issues if issue.code == "number-changed"]
+    assert found == ([] if values is None else [("number-changed", values)])

@@ -132,7 +132,7 @@ def _phrases(language: str, vocabulary: Vocabulary) -> dict[str, Entry]:
         (Role.SCALE, vocabulary.scales),
     ):
         for word, value in values.items():
-            readings = (*phrases[word].readings, (value,)) if word in phrases else ((value,),)
+            readings = (*vocabulary.hints.get(word, ()), (value,))
             is_weak = value < 2 or word in vocabulary.weak or word in vocabulary.hints
             phrases[word] = Entry(role, value, tuple(dict.fromkeys(readings)), is_weak=is_weak)
     return phrases

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from apiserver.guards.numbers.mentions import HALF, Reading
+from apiserver.guards.numbers.mentions import HALF, MINUS, Reading
 
-_HALF: Final[tuple[Reading, ...]] = ((HALF,), (30,), (2,), (50,), (6,))
-_QUARTER: Final[tuple[Reading, ...]] = ((4,), (15,), (45,), (25,), (3,))
+_HALF: Final[tuple[Reading, ...]] = ((HALF,), (30,), (50,))
+_HALF_YEAR: Final[tuple[Reading, ...]] = ((6,), (HALF,))
+_QUARTER: Final[tuple[Reading, ...]] = ((4,), (15,), (-15,), (45,), (25,), (3,))
 _DOZEN: Final[tuple[Reading, ...]] = ((12,), (6,))
 _TWO: Final[tuple[Reading, ...]] = ((2,),)
 _FORTNIGHT: Final[tuple[Reading, ...]] = ((14,), (15,), (2,))
 _TEN: Final[tuple[Reading, ...]] = ((10,),)
-_MIDDAY: Final[tuple[Reading, ...]] = ((12,), (0,), (24,))
+_MIDDAY: Final[tuple[Reading, ...]] = ((12,), (24,))
+_MINUS: Final[tuple[Reading, ...]] = ((MINUS,),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ _ENGLISH: Final = Vocabulary(
     | _hints("quarter, quarters", _QUARTER)
     | _hints("dozen, dozens", _DOZEN)
     | _hints("both, couple, pair, pairs, twice, twin, twins, double, either, neither, second", _TWO)
+    | _hints("half a year, half year", _HALF_YEAR)
+    | _hints("minus, negative, below", _MINUS)
     | _hints("fortnight", _FORTNIGHT)
     | _hints("decade, decades", _TEN)
     | _hints("century, centuries, hundredth", ((100,),))
@@ -101,7 +105,8 @@ _GERMAN: Final = Vocabulary(
         "billion": 10**12,
         "billionen": 10**12,
     },
-    hints=_hints("halb, halbe, halber, halbes, halben, halbem, hälfte, halbjahr, halbzeit", _HALF)
+    hints=_hints("halb, halbe, halber, halbes, halben, halbem, hälfte, halbzeit", _HALF)
+    | _hints("halbjahr, halbes jahr, halben jahr, halbe jahr, semester", _HALF_YEAR)
     | _hints("viertel, viertelstunde, dreiviertelstunde, quartal, dreiviertel", _QUARTER)
     | _hints("halbstunde, halbstündig", _HALF)
     | _hints("dutzend, dutzende", _DOZEN)
@@ -110,6 +115,7 @@ _GERMAN: Final = Vocabulary(
         "zwillinge, zweite, zweiten, zweiter, zweites, zweitem, zweit, zweitens, zweierlei, verdoppelt, zwiefach",
         _TWO,
     )
+    | _hints("minus, negativ, negative, unter", _MINUS)
     | _hints("anderthalb, eineinhalb", ((HALF,), (1, 30)))
     | _hints("jahrzehnt, jahrzehnte, jahrzehnten, jahrzehnts", _TEN)
     | _hints("jahrhundert, jahrhunderte, jahrhunderten, jahrhunderts, hunderte, hunderten", ((100,),))
@@ -168,6 +174,8 @@ _FRENCH: Final = Vocabulary(
         "tous deux",
         _TWO,
     )
+    | _hints("semestre, semestres", _HALF_YEAR)
+    | _hints("moins, négatif, négative, sous", _MINUS)
     | _hints("quinzaine", _FORTNIGHT)
     | _hints("dizaine, dizaines, décennie, décennies", _TEN)
     | _hints("vingtaine", ((20,),))
@@ -224,6 +232,8 @@ _SPANISH: Final = Vocabulary(
         "segundos",
         _TWO,
     )
+    | _hints("semestre, semestres, medio año", _HALF_YEAR)
+    | _hints("menos, negativo, negativa, bajo", _MINUS)
     | _hints("quincena", _FORTNIGHT)
     | _hints("decena, decenas, década, décadas", _TEN)
     | _hints("veintena", ((20,),))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.guards.numbers.changed_numbers import MAX_NUMBERS, changed_numbers
+from apiserver.guards.numbers.changed_numbers import MAX_NUMBERS, changed_numbers, load_numbers
 from shared.languages import LanguagePair
 
 # Category, pair, source, translation.
@@ -51,6 +51,8 @@ RIGHT = [
     ("times", "en-ko", "at 2:30", "2시 30분에"),
     ("times", "en-ko", "at two thirty", "두 시 반에"),
     ("times", "en-en", "at 5:50", "at ten to six"),
+    ("times", "fr-en", "à six heures moins dix", "at 5:50"),
+    ("times", "en-es", "at 5:45", "a las seis menos cuarto"),
     ("times", "en-fr", "at noon", "à 12 h"),
     ("dates", "en-de", "on March 14", "am 14. März"),
     ("dates", "en-de", "on June 24th", "am vierundzwanzigsten Juni"),
@@ -139,6 +141,8 @@ RIGHT = [
 WRONG = [
     ("currencies", "en-de", "3 apples for 5 euros", "3 Äpfel für 5.30 Uhr", ("5",)),
     ("times", "en-fr", "The train leaves at 8:05.", "Le train part à 8 h 50.", ("8:05",)),
+    ("times", "en-es", "at 2:30", "a la 1:30", ("2:30",)),
+    ("signs", "en-de", "It is -5 degrees.", "Es sind 5 Grad.", ("-5",)),
     ("times", "en-de", "at 9:30", "um halb neun", ("9:30",)),
     ("times", "en-ja", "at 8:05", "8時50分に", ("8:05",)),
     ("separators", "en-de", "1,250 people", "1.520 Menschen", ("1,250",)),
@@ -195,6 +199,10 @@ def test_tables_are_not_compared() -> None:
     table = " ".join(map(str, range(1000, 1001 + MAX_NUMBERS)))
     assert changed_numbers(table, "nichts", LanguagePair("en", "de")) == ()
     assert changed_numbers("nothing", table, LanguagePair("en", "de")) == ()
+
+
+def test_load_numbers_knows_any_pair() -> None:
+    load_numbers([LanguagePair("en", "de"), LanguagePair("zh-Hant", "tlh")])
 
 
 PARTS = st.sampled_from(

@@ -11,13 +11,11 @@ from apiserver.guards.numbers.digit_runs import (
     CLOCK_OR_RUN,
     MAX_GROUPS,
     MAX_INTEGER_DIGITS,
-    clock_readings,
-    hours_of,
     read_fraction,
     read_run,
     value_of,
 )
-from apiserver.guards.numbers.mentions import HALF, NumberKind, Reading
+from apiserver.guards.numbers.mentions import HALF, MINUS, NumberKind, Reading
 
 PATTERN = re.compile(CLOCK_OR_RUN)
 
@@ -42,10 +40,12 @@ def readings_of(text: str) -> tuple[Reading, ...]:
         ("3/4", (Decimal("0.75"),)),
         ("3/4", (3, 4)),
         ("9.30", (9, 30)),
-        ("9.30", (10, 30)),
+        ("9.40", ("<10", -20)),
         ("9 h 30", (9, 30)),
         ("20:00", (8,)),
-        ("12:00", (0,)),
+        ("12:00", (24,)),
+        ("-5", (5, MINUS)),
+        ("(−1,250", (1250, MINUS)),
         ("halb 12", (11, 30)),
         ("1980s", (80,)),
         ("1980s", (20, 80)),
@@ -60,7 +60,18 @@ def test_run_has_reading(text: str, reading: Reading) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reading"), [("2.5", (25,)), ("3-5", (35,)), ("1980", (80,)), ("20 people", (8,)), ("halb 12", (12,))]
+    ("text", "reading"),
+    [
+        ("2.5", (25,)),
+        ("3-5", (35,)),
+        ("1980", (80,)),
+        ("20 people", (8,)),
+        ("halb 12", (12,)),
+        ("1,250", (1, 250)),
+        ("3 -5", (5, MINUS)),
+        ("9.30", (10, 30)),
+        ("100-200", (100_200,)),
+    ],
 )
 def test_run_lacks_reading(text: str, reading: Reading) -> None:
     assert reading not in readings_of(text)
@@ -82,11 +93,6 @@ def test_run_has_a_bounded_number_of_groups() -> None:
     match = PATTERN.match("-".join(["12"] * 100))
     assert match is not None
     assert len(match.group().split("-")) == MAX_GROUPS
-
-
-def test_hours_are_those_of_both_halves_of_the_day() -> None:
-    assert [hours_of(hour) for hour in (8, 20, 12)] == [(8, 20), (20, 8), (12, 0, 24)]
-    assert clock_readings(8, 0) == ((8,), (20,))
 
 
 def test_sign_of_a_fraction_has_its_value_and_parts() -> None:

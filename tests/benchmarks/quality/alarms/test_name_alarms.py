@@ -6,8 +6,8 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.quality.name_alarms import CHANGES, Rows, alarm_row, changed, found_row, read_rows, shared_names
-from benchmarks.quality.name_words import WordCounts, count_words, listed_words
+from benchmarks.quality.alarms.name_alarms import CHANGES, Rows, alarm_row, changed, found_row, read_rows, shared_names
+from benchmarks.quality.alarms.name_words import WordCounts, count_words, listed_words
 
 ROWS = Rows("en-de", [("Zuzana met Anna.", "Zuzana traf Anna."), ("She sleeps.", "Sie schläft.")])
 

@@ -1,6 +1,6 @@
 """Lists of words that a translation need not keep, for the names guard.
 
-    python -m benchmarks.quality.name_words --pairs FOLDER… --out apiserver/guards/names/words
+    python -m benchmarks.quality.alarms.name_words --pairs FOLDER… --out apiserver/guards/names/words
 
 Each folder has files ``en-XX….tsv`` of ``english<TAB>other[<TAB>source]`` lines. A word is ordinary if small letters
 begin it often, or if the other side mostly lacks it where a capital begins it. Every hundredth line is left for

@@ -1,6 +1,6 @@
 """How often the names guard is wrong about right translations, and what it finds of changed names.
 
-    python -m benchmarks.quality.name_alarms --pairs en-de.valid.tsv en-fr.valid.tsv … [--limit 1000] [--examples 3]
+    python -m benchmarks.quality.alarms.name_alarms --pairs en-de.valid.tsv en-fr.valid.tsv … [--limit 1000] [--examples 3]
 
 A name of a reference is a word that begins with a capital on both sides. It is taken out, replaced by another name, or
 misspelt in one letter; what counts as found is that the guard gives this name. "Unseen" are the names of ``named/``,
@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.names.name_guard import lost_names
 from benchmarks.harness.report import NONE, table
-from benchmarks.quality.name_words import SKIPPED, is_held_out
+from benchmarks.quality.alarms.name_words import SKIPPED, is_held_out
 from benchmarks.quality.named.named_sentences import FOLDER, read_named
 from shared.languages import LanguagePair
 

@@ -1,6 +1,6 @@
 """How often the guards raise false alarms on right translations, and what they catch of wrong ones.
 
-    python -m benchmarks.quality.guard_alarms --pairs en-de.valid.tsv en-fr.valid.tsv … [--limit 1000] [--examples 3]
+    python -m benchmarks.quality.alarms.guard_alarms --pairs en-de.valid.tsv en-fr.valid.tsv … [--limit 1000] [--examples 3]
 
 Each file holds ``english<TAB>other`` lines and is named after its languages (``en-de.….tsv``); both directions are
 measured. A reference translation stands for a right output: whatever is said of it is a false alarm, whatever cleanup

@@ -1,0 +1,7 @@
+"""Alarms: what the guards say of right translations, and what they find of wrong ones.
+
+- ``guard_alarms``: all guards.
+- ``name_alarms``: the names guard.
+- ``name_words``: makes the names guard's lists of words.
+- ``number_alarms``: the numbers guard.
+"""
