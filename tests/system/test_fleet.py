@@ -7,6 +7,7 @@ import itertools
 import re
 import signal
 import time
+from typing import Any
 
 import httpx
 import psutil
@@ -90,6 +91,29 @@ async def test_unserved_pair_pivots_through_english(fleet: Fleet) -> None:
         ("de", "fr"): "pivot",
         ("fr", "de"): "pivot",
     }
+
+
+async def test_confidence_ranks_texts_and_withholds_the_worst(fleet: Fleet) -> None:
+    """Through the proxy, and through a pivot, on the demo models with their calibration."""
+    right, nonsense = "Where is the station?", "Zzyzx qqx wrtl blorp fnargle gnorf."
+    options = {"source_lang": "en", "target_lang": "de", "confidence": True}
+    scores = [each["confidence"] for each in (await post(fleet, [right, nonsense], **options))["results"]]
+    assert 0 <= scores[1] < scores[0] <= 1
+    least = {**options, "min_confidence": (scores[0] + scores[1]) / 2}
+    assert [each["translation"] is None for each in (await post(fleet, [right, nonsense], **least))["results"]] == [
+        False,
+        True,
+    ]
+    pivoted = await post(fleet, "Wo ist der Bahnhof?", source_lang="de", target_lang="fr", confidence=True)
+    assert len(pivoted["route"]) == 3
+    assert 0 < pivoted["confidence"] <= 1
+
+
+async def post(fleet: Fleet, text: object, **fields: object) -> dict[str, Any]:
+    """Return the proxy's answer to a request with these fields."""
+    response = await fleet.client.post("/translate", json={"text": text, **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 async def test_list_of_mixed_languages_keeps_its_order(fleet: Fleet) -> None:
