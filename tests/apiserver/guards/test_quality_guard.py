@@ -152,3 +152,22 @@ def test_changed_number_is_a_loss(
     issues = guard.find_losses(source, output, LanguagePair("en", "de"))
     found = [(issue.code, issue.values) for issue in issues if issue.code == "number-changed"]
     assert found == ([] if values is None else [("number-changed", values)])
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "output", "expected"),
+    [
+        (("en", "de"), "Zuzana has 12 cats.", "Ascheburg hat 12 Katzen.", [("name-changed", ("Zuzana",), True)]),
+        (("en", "ja"), "Gertrud is here.", "彼女はここにいます。", [("name-changed", ("Gertrud",), False)]),
+        (("en", "de"), "Zuzana has 12 cats.", "Zuzana hat 12 Katzen.", []),
+    ],
+)
+def test_lost_names_are_losses_tried_again_in_one_script(
+    guard: QualityGuard,
+    pair: tuple[str, str],
+    source: str,
+    output: str,
+    expected: list[tuple[str, tuple[str, ...], bool]],
+) -> None:
+    losses = guard.find_losses(source, output, LanguagePair(*pair))
+    assert [(issue.code, issue.values, issue.retried) for issue in losses] == expected

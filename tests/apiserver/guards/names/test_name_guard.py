@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.name_guard import load_names, lost_names
+from apiserver.guards.names.name_guard import MAX_CHARS, load_names, lost_names
 from apiserver.guards.names.place_names import place_names_of
 from shared.languages import LanguagePair
 
@@ -72,6 +72,12 @@ def test_names_are_loaded_for_languages_with_a_list() -> None:
     place_names_of.cache_clear()
     load_names([pair_of("en-de"), pair_of("it-pl")])
     assert place_names_of.cache_info().currsize == 2
+
+
+def test_long_texts_are_not_compared() -> None:
+    source = "Zuzana sleeps. ".ljust(MAX_CHARS)
+    assert lost_names(source, "Sie schläft.", pair_of("en-de")) == ("Zuzana",)
+    assert lost_names(f"{source} ", "Sie schläft.", pair_of("en-de")) == ()
 
 
 def test_each_lost_name_is_given_once() -> None:

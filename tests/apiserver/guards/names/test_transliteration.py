@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.transliteration import is_in_hangul, is_in_katakana
+from apiserver.guards.names.transliteration import MOST_WORDS, is_in_hangul, is_in_katakana
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,9 @@ def test_katakana(name: str, text: str, expected: bool) -> None:
 )
 def test_hangul(name: str, text: str, expected: bool) -> None:
     assert is_in_hangul(name, text) is expected
+
+
+def test_nobody_can_tell_of_many_words() -> None:
+    assert is_in_katakana("robert", "マイケル " * (MOST_WORDS + 1))
+    assert is_in_hangul("robert", "마이클 " * (MOST_WORDS + 1))
+    assert not is_in_hangul("robert", "마이클 " * MOST_WORDS)
