@@ -1,4 +1,7 @@
-"""Place names: CLDR's translations of territories, cities and languages."""
+"""Place names: their translations, and those of languages.
+
+CLDR has territories, the cities of its time zones, and languages; ``exonyms.tsv`` other places, and monarchs' names.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, cast
 
 from babel import Locale, UnknownLocaleError
@@ -17,6 +21,7 @@ from shared.languages import LanguagePair
 
 # A catalog serves a few dozen languages; one takes about 1 MB.
 CACHED_LANGUAGES: Final = 64
+_EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -24,7 +29,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 class PlaceNames:
     """Folded words of names in one language, both ways.
 
-    ``words`` by CLDR's key, ``keys`` by word.
+    ``words`` by the name's key, ``keys`` by word.
     """
 
     words: Mapping[str, frozenset[str]]
@@ -43,7 +48,7 @@ def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
 
 @lru_cache(maxsize=CACHED_LANGUAGES)
 def place_names_of(tag: str) -> PlaceNames:
-    """Return CLDR's names; about 20 ms for a new language."""
+    """Return CLDR's names and our exonyms; about 20 ms for a new language."""
     words = {key: frozenset(map(folded, _WORD.findall(name))) for key, name in _names(tag)}
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for key, name in words.items():
@@ -53,6 +58,7 @@ def place_names_of(tag: str) -> PlaceNames:
 
 
 def _names(tag: str) -> Iterator[tuple[str, str]]:
+    yield from _exonyms(tag.partition("-")[0])
     try:
         locale = Locale.parse(tag, sep="-")
     except (UnknownLocaleError, ValueError):  # CLDR does not know the language
@@ -62,3 +68,10 @@ def _names(tag: str) -> Iterator[tuple[str, str]]:
     zones = cast("Mapping[str, Mapping[str, str]]", locale.time_zones)
     for zone in get_global("zone_territories"):
         yield f"city {zone}", zones.get(zone, {}).get("city") or zone.rpartition("/")[2].replace("_", " ")
+
+
+def _exonyms(language: str) -> Iterator[tuple[str, str]]:
+    header, *rows = (line.split("\t") for line in _EXONYMS.read_text(encoding="utf-8").splitlines())
+    if language in header:
+        column = header.index(language)
+        yield from ((f"exonym {row[0]}", row[column]) for row in rows)

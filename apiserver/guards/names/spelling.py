@@ -15,10 +15,8 @@ MOST_GAINED: Final = 3
 # It keeps so many letters, and this share of the name.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
-# Shorter names have too few consonants to recognise them by.
+# Shorter names are too much like others.
 LEAST_SOUNDED: Final = 4
-# So many consonants may have one more behind them: Munich / München.
-MANY_CONSONANTS: Final = 3
 
 # Letters that Unicode does not decompose.
 _LIGATURES: Final = str.maketrans(
@@ -49,7 +47,9 @@ _SOUNDS: Final = {
     "h": "",
 }
 _SOUND: Final = re.compile("|".join(_SOUNDS))
-_VOWELS: Final = re.compile("(?<=.)[aeiou]+")
+_LAST_VOWELS: Final = re.compile("(?<=..)[aeiou]+$")
+_ENDING_ER: Final = re.compile("(?<=[^aeiou])re$")
+_MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
@@ -75,16 +75,17 @@ def is_inflected(name: str, word: str) -> bool:
 
 
 def sounds_alike(name: str, word: str) -> bool:
-    """Return whether two folded words have the same consonants: Elizabeth / Elisabeth."""
-    if min(len(name), len(word)) < LEAST_SOUNDED:
-        return False
-    first, second = _consonants(name), _consonants(word)
-    shared = min(len(first), len(second))
-    is_prefix = first[:shared] == second[:shared]
-    return is_prefix and (len(first) == len(second) or (shared >= MANY_CONSONANTS and len(first) + 1 == len(second)))
+    """Return whether two folded words sound alike: Elizabeth / Elisabeth, Mary / Maria."""
+    return min(len(name), len(word)) >= LEAST_SOUNDED and _sound(name) == _sound(word)
+
+
+def has_other_marks(name: str, word: str) -> bool:
+    """Return whether both words have marked letters, but others: Dąbrowska / Dăbrowska."""
+    marked = _MARKED.findall(name.lower())
+    return bool(marked) and marked != (others := _MARKED.findall(word.lower())) and bool(others)
 
 
 @lru_cache(maxsize=CACHED_WORDS)
-def _consonants(word: str) -> str:
-    spelled = _SOUND.sub(lambda match: _SOUNDS[match.group()], word)
-    return _DOUBLED.sub(r"\1", _VOWELS.sub("", spelled))
+def _sound(word: str) -> str:
+    spelled = _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS[match.group()], word))
+    return _LAST_VOWELS.sub("", _ENDING_ER.sub("er", spelled))
