@@ -51,7 +51,7 @@ class OutputNames:
         return self._has_form_of(candidate.text, name)
 
     def _has_as(self, written: str, is_same: Callable[[str], bool]) -> bool:
-        """Return whether one of the words is the same, and not with other marks."""
+        """Return whether a word is the same, and not with other marks."""
         same = (form for word, forms in self._words.items() if is_same(word) for form in forms)
         return any(not has_other_marks(written, form) for form in same)
 

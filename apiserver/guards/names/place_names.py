@@ -48,7 +48,7 @@ def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
 
 @lru_cache(maxsize=CACHED_LANGUAGES)
 def place_names_of(tag: str) -> PlaceNames:
-    """Return CLDR's names and our exonyms; about 20 ms for a new language."""
+    """Return CLDR's names and our exonyms; a new language takes 20 ms."""
     words = {key: frozenset(map(folded, _WORD.findall(name))) for key, name in _names(tag)}
     keys: defaultdict[str, list[str]] = defaultdict(list)
     for key, name in words.items():
