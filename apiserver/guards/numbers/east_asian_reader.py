@@ -14,8 +14,6 @@ from apiserver.guards.numbers.digit_runs import CLOCK_OR_RUN, DECADE, VULGAR_FRA
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
 from apiserver.guards.numbers.numerals import Numerals
 
-# Smaller numbers in numerals are often parts of words.
-MIN_DEMANDED: Final = 3
 _MYRIAD: Final = 10**4
 # No number has more; 10,000 to the power of a hostile text would be slow.
 MAX_NUMERALS: Final = 24
@@ -80,7 +78,7 @@ def _native(text: str, match: re.Match[str], numerals: Numerals) -> _Part:
     word, (start, end) = match.group(), match.span()
     value = numerals.native[word]
     is_long = len(word) > 1 or text[end : end + 1].isspace()  # 세 and 네 begin many words
-    is_number = value >= MIN_DEMANDED and is_long and numerals.native_counters.match(text, end) is not None
+    is_number = value >= numerals.least and is_long and numerals.native_counters.match(text, end) is not None
     readings = tuple((hour,) for hour in hours_of(value)) if is_hour(text, value, end) else ((value,),)
     kind = NumberKind.WORDS if is_number else NumberKind.HINT
     return _Part(start, end, kind, (*readings, *spoken_readings(value)))
@@ -119,7 +117,7 @@ def _chained(text: str, chain: Sequence[_Part], numerals: Numerals) -> NumberMen
     is_number = (
         _is_spelled(chain[0].numerals, numerals)
         and not isinstance(value, str)
-        and value >= MIN_DEMANDED
+        and value >= numerals.least
         and numerals.counters.match(text, end) is not None
         and numerals.other_before.search(text[max(0, start - 4) : start]) is None
         and numerals.other_words.match(text, start) is None

@@ -38,6 +38,7 @@ class Numerals:
     native: Mapping[str, int]
     hints: Mapping[str, tuple[Reading, ...]]
     native_counters: re.Pattern[str] = _NOTHING
+    least: int = 2
 
 
 def _values(groups: str) -> dict[str, int]:
@@ -104,6 +105,7 @@ JAPANESE: Final = Numerals(
     re.compile(r"十分|十数|万年|百年|三日月|三角|四季|一|千代|三者|八つ当|百人一首|千秋"),
     {},
     _JAPANESE_HINTS,
+    least=3,  # 二人 is also "together", 二階 "upstairs"
 )
 _CHINESE_HINTS: Final = _hints(
     ("半年", _HALF_YEAR),

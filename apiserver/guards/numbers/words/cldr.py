@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from babel import Locale, UnknownLocaleError
-from babel.numbers import format_decimal
+from babel.numbers import format_decimal, get_decimal_symbol
 
 # A catalog serves a few dozen languages.
 CACHED_TAGS: Final = 512
@@ -32,6 +32,12 @@ def month_names(tag: str) -> Iterator[tuple[str, int]]:
         for width in ("wide", "abbreviated"):
             for number, name in locale.months[context][width].items():
                 yield name.rstrip("."), number
+
+
+def decimal_sign(tag: str) -> str | None:
+    """Return a language's decimal sign; None if CLDR lacks the language."""
+    locale = locale_of(tag)
+    return None if locale is None else get_decimal_symbol(locale)
 
 
 def format_number(value: int | Decimal, tag: str) -> str:

@@ -72,6 +72,7 @@ _ENGLISH: Final = Vocabulary(
     | _hints("dozen, dozens", _DOZEN)
     | _hints("both, couple, pair, pairs, twice, twin, twins, double, either, neither, second", _TWO)
     | _hints("half a year, half year", _HALF_YEAR)
+    | _hints("half a million, half million", ((500_000,),))
     | _hints("minus, negative, below", _MINUS)
     | _hints("fortnight", _FORTNIGHT)
     | _hints("decade, decades", _TEN)
@@ -106,6 +107,7 @@ _GERMAN: Final = Vocabulary(
         "billionen": 10**12,
     },
     hints=_hints("halb, halbe, halber, halbes, halben, halbem, hälfte, halbzeit", _HALF)
+    | _hints("halbe million", ((500_000,),))
     | _hints("halbjahr, halbes jahr, halben jahr, halbe jahr, semester", _HALF_YEAR)
     | _hints("viertel, viertelstunde, dreiviertelstunde, quartal, dreiviertel", _QUARTER)
     | _hints("halbstunde, halbstündig", _HALF)
@@ -175,6 +177,7 @@ _FRENCH: Final = Vocabulary(
         _TWO,
     )
     | _hints("semestre, semestres", _HALF_YEAR)
+    | _hints("demi million", ((500_000,),))
     | _hints("moins, négatif, négative, sous", _MINUS)
     | _hints("quinzaine", _FORTNIGHT)
     | _hints("dizaine, dizaines, décennie, décennies", _TEN)
@@ -233,6 +236,7 @@ _SPANISH: Final = Vocabulary(
         _TWO,
     )
     | _hints("semestre, semestres, medio año", _HALF_YEAR)
+    | _hints("medio millón", ((500_000,),))
     | _hints("menos, negativo, negativa, bajo", _MINUS)
     | _hints("quincena", _FORTNIGHT)
     | _hints("decena, decenas, década, décadas", _TEN)

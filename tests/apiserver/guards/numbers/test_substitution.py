@@ -15,7 +15,13 @@ from shared.languages import LanguagePair
         ("en-fr", "1,250,000", "1\u202f250\u202f000"),
         ("en-es", "1250", "1250"),
         ("en-de", "8:05", "8:05"),
-        ("en-de", "2.5", "2.5"),
+        ("en-de", "2.5", "2,5"),
+        ("de-en", "2,5", "2.5"),
+        ("de-en", "2.5", "2.5"),
+        ("en-ja", "2.5", "2.5"),
+        ("en-de", "-2.5", "-2,5"),
+        ("en-de", "-1,250", "-1.250"),
+        ("en-tlh", "2.5", "2.5"),
         ("en-de", "three", "3"),
         ("en-de", "5.5 million", "5.500.000"),
         ("ja-en", "12.5万", "125,000"),
@@ -41,3 +47,9 @@ def test_number_that_needs_its_words_is_left_out(text: str, value: str) -> None:
 def test_only_the_values_are_substituted() -> None:
     found = substitutes("3 of 5 or 5", LanguagePair("en", "de"), {"5"})
     assert [number.start for number in found] == [5, 10]
+
+
+@pytest.mark.parametrize("text", ["with Python 3.11", "version 3.11"])
+def test_version_keeps_its_point(text: str) -> None:
+    (number,) = substitutes(text, LanguagePair("en", "de"), {"3.11"})
+    assert number.target == "3.11"
