@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.catalog import calibration
+from apiserver.catalog import calibration, loader
 from apiserver.catalog.calibration import GOOD_CHRF, Calibration, CalibrationError, CalibrationFile, Signals
+from apiserver.catalog.model_fingerprint import weights_fingerprint
 
 ONE = Calibration(constant=1.0, mean=2.0, length=-0.25)
 FILE = CalibrationFile(fingerprint="f00d", good_chrf=GOOD_CHRF, pairs={"en-de": ONE})
@@ -63,3 +64,11 @@ def test_probability_is_logistic_and_bears_any_signal() -> None:
     assert isclose(ONE.probability(Signals(-1.0, 4.0)), 1 / (1 + exp(2.0)))
     assert ONE.probability(Signals(-1e300, 1e9)) == pytest.approx(0.0)
     assert ONE.probability(Signals(0.0, 0.0)) < 1
+
+
+def test_demo_models_have_the_calibration_of_their_weights() -> None:
+    """After new weights or another entry: make calibrate."""
+    catalog = Path("deploy/models/demo.yaml")
+    for entry in loader.load(catalog):
+        path = calibration.path_for(catalog, entry.name)
+        assert set(calibration.read(path, weights_fingerprint(entry, None))) == set(map(str, entry.all_pairs))
