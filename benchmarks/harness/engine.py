@@ -56,17 +56,18 @@ class LocalModel:
     engine: VllmEngine
     metrics: ApiServerMetrics
     translator: Translator
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
 
     def with_slots(self, at_once: int) -> LocalModel:
         """Return the same model with so many slots, whatever its engine could run at once."""
-        return replace(self, translator=_translator(self.entry, self.engine, self.metrics, at_once))
+        translator = _translator(self.entry, self.engine, self.metrics, at_once, self.calibrations)
+        return replace(self, translator=translator)
 
     def with_options(self, options: Mapping[str, object]) -> LocalModel:
         """Return the same model, its engine shared, with other values of its catalog entry."""
         entry = self.entry.model_copy(update=dict(options))
-        return replace(
-            self, entry=entry, translator=_translator(entry, self.engine, self.metrics, self.engine.max_num_seqs)
-        )
+        translator = _translator(entry, self.engine, self.metrics, self.engine.max_num_seqs, self.calibrations)
+        return replace(self, entry=entry, translator=translator)
 
     async def translate(
         self, pair: LanguagePair, texts: Sequence[TextRequest], prepare: Callable[[int], None] = lambda _: None
@@ -116,7 +117,7 @@ async def running_model(
     try:
         metrics = ApiServerMetrics()
         translator = _translator(entry, engine, metrics, engine.max_num_seqs, calibrations)
-        yield LocalModel(entry, engine, metrics, translator)
+        yield LocalModel(entry, engine, metrics, translator, calibrations or {})
     finally:
         await engine.stop()
 

@@ -19,8 +19,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from apiserver.catalog import loader
+from apiserver.catalog import calibration, loader
+from apiserver.catalog.calibration import Calibration, CalibrationError
 from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_fingerprint import weights_fingerprint
 from benchmarks.harness.engine import LocalModel, running_model
 from benchmarks.harness.program import add_names, options_parser
 from benchmarks.harness.report import Checks, RunFolder, table
@@ -114,10 +116,19 @@ async def measure(options: argparse.Namespace, entries: Iterable[ModelEntry]) ->
     """Run each model and measure the wanted parts."""
     figures = Figures()
     for entry in entries:
-        async with running_model(entry) as model:
+        async with running_model(entry, calibrations=_calibrations(options.catalog, entry)) as model:
             for pair in filter(has_english, entry.all_pairs):
                 await _measure_pair(figures, model, pair, options)
     return figures
+
+
+def _calibrations(catalog: Path, entry: ModelEntry) -> Mapping[str, Calibration]:
+    """Return the model's calibrations; none if they are of other weights."""
+    try:
+        return calibration.read(calibration.path_for(catalog, entry.name), weights_fingerprint(entry, None))
+    except CalibrationError as error:
+        print(f"uncalibrated confidence: {error}", file=sys.stderr)
+        return {}
 
 
 async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair, options: argparse.Namespace) -> None:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
+from apiserver.catalog.calibration import GOOD_CHRF
+from benchmarks.calibration.reliability import Judged, auc, calibration_error
 from benchmarks.harness.report import NONE
 from benchmarks.quality.bootstrap import ChrfSample, Interval, chrf_sample
-from benchmarks.quality.systems import WITHOUT, System
+from benchmarks.quality.systems import WITHOUT, Output, System
 from models.corpus import Pair
 from shared.languages import LanguagePair
 
@@ -19,7 +22,7 @@ PARAGRAPH_SEED: Final = 5
 PARAGRAPH_SENTENCES: Final = (3, 10)
 SENTENCE_COLUMNS: Final = (
     *("sentences", "direction", "guards", "chrF [95 %]", "difference [95 %]", "BLEU"),
-    *("empty", "looped", "echoed", "with a warning"),
+    *("empty", "looped", "echoed", "with a warning", "confidence: AUC", "its error"),
 )
 PARAGRAPH_COLUMNS: Final = ("direction", "paragraphs", "chrF by sentence", "chrF by paragraph", "difference [95 %]")
 
@@ -39,23 +42,20 @@ class SentenceScore:
     looped: int
     echoed: int
     warned: int
+    confidence_auc: float | None = None
+    confidence_error: float | None = None
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of :data:`SENTENCE_COLUMNS`."""
         difference = self.difference.signed() if self.difference else NONE
-        counts = (self.empty, self.looped, self.echoed)
+        counts = self.empty, self.looped, self.echoed
         warned = str(self.warned) if self.system != WITHOUT else NONE
-        name = f"{self.sentences}, {self.count:,}"
-        return (
-            name,
-            self.direction,
-            self.system,
-            str(self.chrf),
-            difference,
-            f"{self.bleu:.1f}",
-            *map(str, counts),
-            warned,
+        scores = f"{self.sentences}, {self.count:,}", self.direction, self.system, str(self.chrf), difference
+        confidence = (
+            NONE if each is None else f"{each:.{digits}f}"
+            for each, digits in ((self.confidence_auc, 2), (self.confidence_error, 3))
         )
+        return (*scores, f"{self.bleu:.1f}", *map(str, counts), warned, *confidence)
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ async def score_sentences(
         sample = chrf_sample([output.text or "" for output in outputs], references)
         difference = sample.difference(first) if first else None
         first = first or sample
+        judged = judge(outputs, references)
         scores.append(
             SentenceScore(
                 sentences=sentences,
@@ -107,9 +108,21 @@ async def score_sentences(
                     _plain(source) == _plain(output.text or "") for source, output in zip(sources, outputs, strict=True)
                 ),
                 warned=sum(bool(output.faults) for output in outputs),
+                confidence_auc=auc(judged) if judged else None,
+                confidence_error=calibration_error(judged) if judged else None,
             )
         )
     return scores
+
+
+def judge(outputs: Sequence[Output], references: Sequence[str]) -> list[Judged]:
+    """Return the confidences, each with whether the text is good; texts without a confidence left out."""
+    metric = CHRF()
+    return [
+        Judged(output.confidence, metric.sentence_score(output.text or "", [reference]).score >= GOOD_CHRF)
+        for output, reference in zip(outputs, references, strict=True)
+        if output.confidence is not None
+    ]
 
 
 async def score_paragraphs(system: System, pair: LanguagePair, rows: Sequence[Pair]) -> ParagraphScore:

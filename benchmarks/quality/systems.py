@@ -29,6 +29,7 @@ class Output:
     warnings: Sequence[str] = ()
     looped: bool = False
     values: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    confidence: float | None = None
 
     @property
     def faults(self) -> list[str]:
@@ -66,10 +67,11 @@ def _bare(model: LocalModel) -> Callable[[LanguagePair, Sequence[str]], Awaitabl
 def _whole(model: LocalModel) -> Callable[[LanguagePair, Sequence[str]], Awaitable[list[Output]]]:
     async def answers(pair: LanguagePair, texts: Sequence[str]) -> list[Output]:
         outputs: list[Output] = []
-        for translation in await model.translate(pair, [TextRequest(text) for text in texts]):
+        for translation in await model.translate(pair, [TextRequest(text, confidence=True) for text in texts]):
             codes = [warning.code for warning in translation.warnings]
             values = {warning.code: warning.values for warning in translation.warnings if warning.values}
-            outputs.append(Output(translation.translation, codes, bool(LOOPS.intersection(codes)), values))
+            looped = bool(LOOPS.intersection(codes))
+            outputs.append(Output(translation.translation, codes, looped, values, translation.confidence))
         return outputs
 
     return answers
