@@ -1,7 +1,7 @@
 """vLLM worker extension: log-probabilities of sampled tokens, without their ranks.
 
 vLLM computes each token's rank by a kernel that the first request compiles: 17 s in which the engine stands still, and
-without a C++ compiler it dies. Runs inside vLLM's processes (docs/decisions/0044-confidence.md).
+without a C++ compiler it dies. Runs inside vLLM's processes (docs/decisions/0036-confidence.md).
 """
 
 from __future__ import annotations

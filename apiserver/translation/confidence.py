@@ -1,4 +1,4 @@
-"""Confidence: how likely a translation is good (docs/decisions/0044-confidence.md)."""
+"""Confidence: how likely a translation is good (docs/decisions/0036-confidence.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Word lists: words that a translation need not keep.
 
 ``words/TAG.txt`` has a language's ordinary words in lower case; those in capitals are names although the same letters
-are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0043-names.md).
+are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0035-names.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers guard: finds numbers that a translation changed (docs/decisions/0042-numbers-guard.md).
+"""Numbers guard: finds numbers that a translation changed (docs/decisions/0034-numbers-guard.md).
 
 - ``changed_numbers``: compares the numbers of a text and its translation.
 - ``comparison``: numbers of one text that the other lacks.
