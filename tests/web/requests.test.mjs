@@ -87,6 +87,8 @@ test("unknown codes of a newer server are shown in its words", () => {
   const text = (name) => `<${name}>`;
   assert.equal(warningText({ code: "new-one", message: "Its words." }, text), "Its words.");
   assert.equal(warningText({ code: "output-empty", message: "Its words." }, text), "<warning.output-empty>");
+  const withValues = (name, { values }) => `${name}: ${values}`;
+  assert.equal(warningText({ code: "number-changed", values: ["8:05", "3"] }, withValues), "warning.number-changed: 8:05, 3");
   assert.equal(problemText({ code: "new-one", detail: "", status: 418 }, text), "<problem.unknown>");
 });
 

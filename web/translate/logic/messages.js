@@ -19,6 +19,9 @@ const WARNINGS = new Set([
   "output-too-short",
   "output-too-wordy",
   "output-leaks-control",
+  "number-changed",
+  "name-changed",
+  "low-confidence",
 ]);
 // Problems that a person at this page can meet; the others are faults of the page, with the server's own words.
 const PROBLEMS = new Set([
@@ -50,8 +53,8 @@ const NEVER_PASSING = new Set(["internal", "unusable-output"]);
 const DEFAULT_RETRY_SECONDS = 3;
 
 /** Returns a warning in words; one of a newer server in the server's words. */
-export function warningText({ code, message }, text) {
-  return WARNINGS.has(code) ? text(`warning.${code}`) : message || code;
+export function warningText({ code, message, values = [] }, text) {
+  return WARNINGS.has(code) ? text(`warning.${code}`, { values: values.join(", ") }) : message || code;
 }
 
 /** Returns a problem in words. */
