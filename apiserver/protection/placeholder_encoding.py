@@ -81,12 +81,15 @@ def substitute(text: str, spellings: Mapping[str, str]) -> str:
 def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
     """Encode placeholders as they are written; None unless all are words.
 
-    Terms are written in the target language, for the model to copy, unless the prompt lists them.
+    Terms are written in the target language, for the model to copy, unless the prompt lists them; numbers always.
     """
     present = [(char, placeholders[index]) for char, index in placeholders_in(text)]
     if not all(each.kind in WORD_KINDS and each.source.strip() and each.target.strip() for _, each in present):
         return None
-    spellings = {char: each.source if terms_in_prompt else each.target for char, each in present}
+    spellings = {
+        char: each.source if terms_in_prompt and each.kind is PlaceholderKind.NAME else each.target
+        for char, each in present
+    }
     return EncodedText(substitute(text, spellings), tuple((each.target, char) for char, each in present))
 
 

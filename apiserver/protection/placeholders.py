@@ -20,7 +20,9 @@ from apiserver.formats.document import (
     placeholder_index,
 )
 from apiserver.protection.glossary import GlossaryMatcher
-from shared.literals import LiteralKind, literals_in
+from apiserver.protection.number_conventions import convert_amount
+from shared.languages import LanguagePair
+from shared.literals import Literal, LiteralKind, literals_in
 
 # Not arrows and mathematical signs, which have a meaning.
 _PICTURE: Final = "\u231a-\u23ff\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001faff"
@@ -61,10 +63,10 @@ class _Span(NamedTuple):
     target: str | None = None
 
 
-def protect(block: Block, protection: Protection) -> Block:
+def protect(block: Block, protection: Protection, pair: LanguagePair) -> Block:
     """Replace a block's protected parts by placeholders.
 
-    Existing placeholders keep their index. Parts beyond MAX_PLACEHOLDERS stay words.
+    Existing placeholders keep their index. Parts beyond MAX_PLACEHOLDERS stay words. Quantities get the target's notation.
     """
     candidates = list(_candidates(block, protection))
     if not candidates:
@@ -75,17 +77,15 @@ def protect(block: Block, protection: Protection) -> Block:
     for span in spans:
         source = block.text[span.start : span.end]
         text += [block.text[copied : span.start], placeholder_char(len(placeholders))]
-        placeholders.append(
-            Placeholder(span.kind, source, source if span.target is None else span.target, is_text=True)
-        )
+        placeholders.append(Placeholder(span.kind, source, _target(block.text, span, pair), is_text=True))
         copied = span.end
     text.append(block.text[copied:])
     return replace(block, text="".join(text), placeholders=tuple(placeholders))
 
 
-def count_literals(text: str) -> Counter[str]:
-    """Count literals, which the translation must have exactly as often."""
-    return Counter(text[literal.start : literal.end] for literal in literals_in(text))
+def count_literals(text: str, pair: LanguagePair) -> Counter[str]:
+    """Count literals as the translation must have them, exactly as often."""
+    return Counter(_target(text, _span_of(literal), pair) for literal in literals_in(text))
 
 
 def has_invented_placeholder(source: str, output: str) -> bool:
@@ -98,11 +98,22 @@ def _codes(text: str) -> Counter[str]:
     return Counter(text[start:end] for start, end, kind in literals_in(text) if kind is LiteralKind.CODE)
 
 
+def _span_of(literal: Literal) -> _Span:
+    is_quantity = literal.kind is LiteralKind.QUANTITY
+    return _Span(literal.start, literal.end, PlaceholderKind.QUANTITY if is_quantity else PlaceholderKind.NAME)
+
+
+def _target(text: str, span: _Span, pair: LanguagePair) -> str:
+    if span.target is not None:
+        return span.target
+    if span.kind is PlaceholderKind.QUANTITY:
+        return convert_amount(text, span.start, span.end, pair)
+    return text[span.start : span.end]
+
+
 def _candidates(block: Block, protection: Protection) -> Iterator[_Span]:
     text = block.text
-    for literal in literals_in(text):
-        kind = PlaceholderKind.QUANTITY if literal.kind is LiteralKind.QUANTITY else PlaceholderKind.NAME
-        yield _Span(literal.start, literal.end, kind)
+    yield from map(_span_of, literals_in(text))
     if protection.glossary is not None:
         for entry in protection.glossary.find(text):
             yield _Span(entry.start, entry.end, PlaceholderKind.NAME, entry.target)

@@ -149,7 +149,7 @@ def _plan_parts(parts: Sequence[Part], pair: LanguagePair, options: TranslateOpt
         if isinstance(part, str):
             steps.append(part)
             continue
-        block = placeholders.protect(part, options.protection)
+        block = placeholders.protect(part, options.protection, pair)
         nested_in_block = [
             NestedPlan(block, index, _plan_parts(placeholder.inner_parts, pair, options, budget))
             for index, placeholder in enumerate(block.placeholders)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.formats.document import Placeholder, has_placeholders, without_placeholders
+from apiserver.formats.document import Placeholder, PlaceholderKind, has_placeholders, without_placeholders
 from apiserver.guards import cleanup
 from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
@@ -284,7 +284,8 @@ def _has_same_placeholders(text: str, encoded: EncodedText) -> bool:
 def _terms(encoded: EncodedText, placeholders: Sequence[Placeholder]) -> dict[str, str]:
     """Return the terms of this segment; a prompt names no others."""
     present = [placeholders[index] for _, char in encoded.spellings for _, index in placeholders_in(char)]
-    return {each.source: each.target for each in present if each.is_text and each.source != each.target}
+    terms = (each for each in present if each.is_text and each.kind is PlaceholderKind.NAME)
+    return {term.source: term.target for term in terms if term.source != term.target}
 
 
 async def _project(text: str, placeholders: Sequence[Placeholder], context: SegmentContext) -> SegmentResult | None:

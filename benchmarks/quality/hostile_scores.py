@@ -37,7 +37,7 @@ async def judge_hostile(
     guarded = await model.translate(pair, [text.request for text in texts])
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, request), raw, translation in zip(texts, bare, guarded, strict=True):
-        literals = Counter([*request.do_not_translate, *request.terms.values()]) + count_literals(request.text)
+        literals = Counter([*request.do_not_translate, *request.terms.values()]) + count_literals(request.text, pair)
         faulty = bool(guard.find_issues(request.text, replace(raw, text=raw.text.strip()), pair))
         codes = {warning.code for warning in translation.warnings}
         shown = translation.translation

@@ -9,9 +9,8 @@ from typing import Final
 
 # Words repeat themselves within a text and between texts.
 CACHED_WORDS: Final = 8192
-# Letters that an inflected form lacks or has more at its end: Annas / Anna, Anna / Annas.
-MOST_LOST: Final = 2
-MOST_GAINED: Final = 3
+# Endings of a form: Annas / Anna, Tom / Tomer. A vowel alone makes another name: Simon / Simone.
+_ENDINGS: Final = frozenset("s es n en ns er ers ern ner ners".split())
 # It keeps so many letters, and this share of the name.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
@@ -47,7 +46,8 @@ _SOUNDS: Final = {
     "h": "",
 }
 _SOUND: Final = re.compile("|".join(_SOUNDS))
-_LAST_VOWELS: Final = re.compile("(?<=..)[aeiou]+$")
+# Mary, Maria and Marie, but not Maria and Marie.
+_AFTER_I: Final = re.compile("(?<=..i)[ae]$")
 _ENDING_ER: Final = re.compile("(?<=[^aeiou])re$")
 _MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
@@ -68,15 +68,17 @@ def is_inflected(name: str, word: str) -> bool:
     return (
         shared >= LEAST_SHARED
         and name[:shared] == word[:shared]
-        and len(name) - shared <= MOST_LOST
-        and len(word) - shared <= MOST_GAINED
+        and (name[shared:] or word[shared:] or "s") in _ENDINGS
         and shared >= SHARED_SHARE * len(name)
     )
 
 
 def sounds_alike(name: str, word: str) -> bool:
     """Return whether two folded words sound alike: Elizabeth / Elisabeth, Mary / Maria."""
-    return min(len(name), len(word)) >= LEAST_SOUNDED and _sound(name) == _sound(word)
+    if min(len(name), len(word)) < LEAST_SOUNDED:
+        return False
+    one, other = _sound(name), _sound(word)
+    return one == other or _AFTER_I.sub("", one) == other or one == _AFTER_I.sub("", other)
 
 
 def has_other_marks(name: str, word: str) -> bool:
@@ -88,4 +90,4 @@ def has_other_marks(name: str, word: str) -> bool:
 @lru_cache(maxsize=CACHED_WORDS)
 def _sound(word: str) -> str:
     spelled = _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS[match.group()], word))
-    return _LAST_VOWELS.sub("", _ENDING_ER.sub("er", spelled))
+    return _ENDING_ER.sub("er", spelled)

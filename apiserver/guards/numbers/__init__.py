@@ -9,6 +9,7 @@
 - ``spaced_reader``: languages that write spaces between words.
 - ``east_asian_reader``: Chinese, Japanese and Korean.
 - ``numerals``: the numerals of these three.
+- ``checks/``: notation, half of the day, telephone numbers.
 - ``substitution``: numbers that travel as placeholders.
 - ``words/``: words of numbers.
 """

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
+from apiserver.guards.numbers.checks.notation import kept_notation
+from apiserver.guards.numbers.checks.phone_numbers import find_phone, phones_in
 from apiserver.guards.numbers.comparison import unmatched_numbers
 from apiserver.guards.numbers.mentions import NumberMention
 from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, read_numbers
@@ -15,6 +18,7 @@ from shared.languages import LanguagePair
 MAX_NUMBERS: Final = 128
 # More than any segment has; longer texts are not compared.
 MAX_CHARS: Final = 20_000
+_Span = tuple[int, int]
 
 
 def load_numbers(pairs: Iterable[LanguagePair]) -> None:
@@ -41,10 +45,30 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     if len(ours) > MAX_NUMBERS or len(theirs) > MAX_NUMBERS:
         return ()
     known = all(map(knows_words, languages))
-    if lost := unmatched_numbers(ours, theirs, knows_words=known):
-        return tuple(dict.fromkeys(_texts(source, lost)))
+    phones = list(phones_in(source))
+    found = [find_phone(source[start:end], translation) for start, end in phones]
+    ours = _outside(ours, phones)
+    theirs = _outside(theirs, [span for span in found if span is not None])
+    spans = [span for span, other in zip(phones, found, strict=True) if other is None]
+    spans += [(mention.start, mention.end) for mention in unmatched_numbers(ours, theirs, knows_words=known)]
+    spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
+    times = times_in(source, languages[0])
+    spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
+    if spans:
+        return tuple(dict.fromkeys(source[start:end] for start, end in sorted(spans)))
     invented = unmatched_numbers(theirs, ours, knows_words=known)
     return tuple(dict.fromkeys(_origins(invented, translation, ours, source)))
+
+
+def _outside(mentions: Sequence[NumberMention], spans: Sequence[_Span]) -> Sequence[NumberMention]:
+    if not spans:
+        return mentions
+    return [each for each in mentions if not any(start <= each.start and each.end <= end for start, end in spans)]
+
+
+def _whole(span: _Span, mentions: Iterable[NumberMention]) -> _Span:
+    """Return the place of the mention at a place: "2.5 million" of "2.5"."""
+    return next(((each.start, each.end) for each in mentions if each.start <= span[0] < each.end), span)
 
 
 def _texts(text: str, mentions: Iterable[NumberMention]) -> Iterator[str]:

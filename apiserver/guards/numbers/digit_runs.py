@@ -22,6 +22,8 @@ MAX_INTEGER_DIGITS: Final = 18
 # Groups of one run; more than an address or a telephone number has.
 MAX_GROUPS: Final = 8
 
+# Digits of a date's day, month and year.
+_DATE: Final = ((1, 2), (1, 2), (2, 4))
 _SIGNS: Final = ".,:：/’'٫٬·‑–—~〜～×-"
 _SPACES: Final = " \u00a0\u202f\u2009"
 # Digits joined by one sign, or by a space before three digits.
@@ -90,10 +92,21 @@ def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]
         yield (Decimal(value_of(groups[0])) / int(groups[1]),)
     digits = "".join(groups)
     is_grouped = len(set(signs)) == 1 and last in _GROUPING and all(len(group) == _THOUSAND for group in groups[1:])
-    if not is_grouped:
+    if _is_version(groups, signs) and not is_grouped:
+        yield (".".join(groups),)
+    elif not is_grouped:
         yield tuple(map(value_of, groups))
     if is_grouped or len(digits) >= MIN_JOINED:
         yield (value_of(digits),)
+
+
+def _is_version(groups: Sequence[str], signs: Sequence[str]) -> bool:
+    """Return whether parts with points belong together: 4.2.1 and 192.168.0.1, but not 14.3.25."""
+    if len(groups) < len(_DATE) or set(signs) != {"."}:
+        return False
+    return len(groups) > len(_DATE) or not any(
+        all(len(group) in sizes for group, sizes in zip(groups, date, strict=True)) for date in (_DATE, _DATE[::-1])
+    )
 
 
 def _read_single(text: str, start: int, end: int, group: str) -> tuple[NumberKind, tuple[Reading, ...]]:

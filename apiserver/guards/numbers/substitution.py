@@ -6,17 +6,17 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
+from apiserver.guards.numbers.checks.half_day import times_in
+from apiserver.guards.numbers.checks.notation import is_version
+from apiserver.guards.numbers.checks.phone_numbers import phones_in
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention
 from apiserver.guards.numbers.reader import language_of, read_numbers
-from apiserver.guards.numbers.words.cldr import decimal_sign, format_number
+from apiserver.protection.number_conventions import convert_number, format_number
 from apiserver.protection.placeholder_encoding import LETTER
 from shared.languages import LanguagePair
 
-_GROUPED: Final = re.compile(r"\d{1,3}(?:([.,'’ \u00a0\u202f])\d{3})(?:\1\d{3})*")
-_VERBATIM: Final = re.compile(r"[\d.,:/'’–—-]+")
-_DECIMAL: Final = re.compile(r"(\d+)([.,])(\d+)")
-# Python 3.11 and version 2.5 keep their point.
-_VERSION_BEFORE: Final = re.compile(r"(?:[A-Z]\w{0,30}|version|release|v)[ \u00a0]$")
+_VERBATIM: Final = re.compile(r"(?:[\d.,:/'’–—-]|[ \u00a0\u202f](?=\d{3}))+")
+_POINT: Final = re.compile(r"\d+\.\d+")
 _MINUS_SIGNS: Final = "-−"
 _LETTER: Final = re.compile(LETTER)
 
@@ -34,11 +34,25 @@ def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Itera
 
     Without those to which words belong, such as "third" and "9 h 30".
     """
+    whole = [*_phones(text), *_times(text, pair)]
+    whole = [each for each in whole if text[each.start : each.end] in values]
+    yield from whole
     for mention in read_numbers(text, language_of(pair.source)):
-        if mention.is_demanded and text[mention.start : mention.end] in values:
+        is_apart = all(mention.end <= each.start or each.end <= mention.start for each in whole)
+        if is_apart and mention.is_demanded and text[mention.start : mention.end] in values:
             target = _written(text, mention, pair)
             if target is not None:
                 yield Substitute(mention.start, mention.end, target)
+
+
+def _phones(text: str) -> Iterator[Substitute]:
+    return (Substitute(start, end, text[start:end]) for start, end in phones_in(text))
+
+
+def _times(text: str, pair: LanguagePair) -> Iterator[Substitute]:
+    """Yield times with half of the day, by the 24-hour clock."""
+    times = times_in(text, language_of(pair.source))
+    return (Substitute(time.start, time.end, f"{time.hour}:{time.minute:02}") for time in times)
 
 
 def _written(text: str, mention: NumberMention, pair: LanguagePair) -> str | None:
@@ -51,16 +65,10 @@ def _written(text: str, mention: NumberMention, pair: LanguagePair) -> str | Non
     neighbours = text[max(0, mention.start - 1) : mention.start] + text[mention.end : mention.end + 1]
     if mention.kind is NumberKind.ORDINAL or _LETTER.search(neighbours) is not None:
         return None
-    is_grouped = mention.plain is None and _GROUPED.fullmatch(source) is not None
-    if not is_grouped and mention.plain is None and mention.kind is not NumberKind.WORDS:
-        return _copied(source, text[: mention.start], pair) if _VERBATIM.fullmatch(source) else None
-    whole = mention.readings[-1] if is_grouped else mention.readings[0]
-    return None if len(whole) != 1 or isinstance(whole[0], str) else format_number(whole[0], pair.target)
-
-
-def _copied(number: str, before: str, pair: LanguagePair) -> str:
-    """Return digits as they are, but with the target's decimal sign."""
-    match, sign = _DECIMAL.fullmatch(number), decimal_sign(pair.target)
-    if match is None or sign is None or match[2] != decimal_sign(pair.source) or _VERSION_BEFORE.search(before[-40:]):
-        return number
-    return f"{match[1]}{sign}{match[3]}"
+    if mention.plain is None and mention.kind is not NumberKind.WORDS:
+        if _VERBATIM.fullmatch(source) is None:
+            return None
+        is_kept = _POINT.fullmatch(source) is not None and is_version(text, mention.start, pair.source)
+        return source if is_kept else convert_number(source, pair)
+    value = mention.readings[0]
+    return None if len(value) != 1 or isinstance(value[0], str) else format_number(value[0], pair.target)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.protection.emoji import remove_emoji, restore_emoji
 from apiserver.protection.placeholders import Protection, protect
+from shared.languages import LanguagePair
 from tests.text_skeleton import skeleton
 
 A, B, C = (placeholder_char(index) for index in range(3))
@@ -17,6 +18,8 @@ PLACEHOLDERS = [
     Placeholder(PlaceholderKind.EMOJI, "🔥", "🔥", is_text=True),
     Placeholder(PlaceholderKind.NAME, "%s", "%s"),
 ]
+
+EN_DE = LanguagePair("en", "de")
 
 
 def test_only_emoji_are_removed() -> None:
@@ -45,7 +48,7 @@ def test_emoji_are_restored_near_their_position(source: str, words: str, expecte
 
 @pytest.mark.parametrize("sign", ["🎉", "❤️", "👩‍👩‍👧", "🇩🇪", "✓", "👍🏽", "⏰"])
 def test_pictures_are_emoji(sign: str) -> None:
-    block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}))
+    block = protect(Block(f"I like {sign} you", (), ""), Protection.of((), {}), EN_DE)
     assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
         (PlaceholderKind.EMOJI, sign)
     ]
@@ -53,7 +56,7 @@ def test_pictures_are_emoji(sign: str) -> None:
 
 @pytest.mark.parametrize("sign", ["\ufeff", "\u2066", "\u200b", "\u00ad", "\x00", "\x1b"])
 def test_invisible_characters_are_emoji(sign: str) -> None:
-    block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}))
+    block = protect(Block(f"{sign}I like you", (), ""), Protection.of((), {}), EN_DE)
     assert [(placeholder.kind, placeholder.source) for placeholder in block.placeholders] == [
         (PlaceholderKind.EMOJI, sign)
     ]
@@ -61,16 +64,16 @@ def test_invisible_characters_are_emoji(sign: str) -> None:
 
 @pytest.mark.parametrize("text", ["• One dog", "one\n\t- two", "★ Good", "→ Good"])
 def test_bullets_are_emoji_at_line_starts(text: str) -> None:
-    assert [placeholder.kind for placeholder in protect(Block(text, (), ""), Protection.of((), {})).placeholders] == [
-        PlaceholderKind.EMOJI
-    ]
+    assert [
+        placeholder.kind for placeholder in protect(Block(text, (), ""), Protection.of((), {}), EN_DE).placeholders
+    ] == [PlaceholderKind.EMOJI]
 
 
 @pytest.mark.parametrize("text", ["A → B", "one - two", "-5 dogs", "one * two", "2 × 3 ≠ 5", "© 2026", "№ 5", "a–b"])
 def test_meaningful_signs_stay_words(text: str) -> None:
     assert all(
         placeholder.kind is not PlaceholderKind.EMOJI
-        for placeholder in protect(Block(text, (), ""), Protection.of((), {})).placeholders
+        for placeholder in protect(Block(text, (), ""), Protection.of((), {}), EN_DE).placeholders
     )
 
 

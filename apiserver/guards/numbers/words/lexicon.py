@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import Final
 
 from apiserver.guards.numbers.mentions import HALF, Reading
-from apiserver.guards.numbers.words.cldr import CACHED_TAGS, month_names
+from apiserver.guards.numbers.words.cldr import month_names
 from apiserver.guards.numbers.words.ordinals import derive_ordinals
 from apiserver.guards.numbers.words.spellout import spell_numbers
 from apiserver.guards.numbers.words.vocabularies import VOCABULARIES, Vocabulary
+from apiserver.protection.number_conventions import CACHED_TAGS
 
 # ICU spells these; larger ones are composed of them.
 SPELLED: Final = range(100)

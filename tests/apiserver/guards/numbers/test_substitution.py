@@ -26,7 +26,16 @@ from shared.languages import LanguagePair
         ("en-de", "5.5 million", "5.500.000"),
         ("ja-en", "12.5万", "125,000"),
         ("de-ja", "zweitausend", "2,000"),
-        ("en-tlh", "1,250", "1250"),
+        ("en-tlh", "1,250", "1,250"),
+        ("en-de", "79.90", "79,90"),
+        ("en-de", "4.2.1", "4.2.1"),
+        ("de-en", "1.250", "1,250"),
+        ("en-de", "0151 2345678", "0151 2345678"),
+        ("en-de", "+49 30 1234567", "+49 30 1234567"),
+        ("en-de", "11 p.m.", "23:00"),
+        ("en-fr", "8:30 pm", "20:30"),
+        ("en-es", "12 a.m.", "0:00"),
+        ("de-en", "11 Uhr nachts", "23:00"),
     ],
 )
 def test_number_is_written_for_the_target(pair: str, source: str, written: str) -> None:
@@ -53,3 +62,13 @@ def test_only_the_values_are_substituted() -> None:
 def test_version_keeps_its_point(text: str) -> None:
     (number,) = substitutes(text, LanguagePair("en", "de"), {"3.11"})
     assert number.target == "3.11"
+
+
+def test_full_stop_behind_a_time_stays() -> None:
+    (time,) = substitutes("We met at 11 p.m.", LanguagePair("en", "de"), {"11 p.m"})
+    assert (time.end, time.target) == (16, "23:00")
+
+
+def test_german_noun_is_no_version() -> None:
+    (number,) = substitutes("Etwa 1.250 Leute", LanguagePair("de", "en"), {"1.250"})
+    assert number.target == "1,250"

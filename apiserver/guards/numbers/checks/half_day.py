@@ -1,0 +1,121 @@
+"""Half of the day: times whose morning or evening a translation lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from apiserver.guards.numbers.mentions import NumberKind, NumberMention
+
+NOON: Final = 12
+# Until then, "at night" is a morning.
+_END_OF_NIGHT: Final = 6
+_TIME: Final = r"(?<![\w.,:])(?P<hour>1[0-2]|0?[1-9])(?:\s?(?::|\.|h|Uhr|heures)\s?(?P<minute>[0-5]\d))?(?![\d:.,]\d)"
+# Not "I am" and the German "am".
+_A_M: Final = r"\ba\.\s?m\b|(?-i:\bAM\b)"
+_P_M: Final = r"\bp\.?\s?m\b"
+
+
+class Markers(NamedTuple):
+    """A language's words for both halves of the day; a night is in both.
+
+    ``time``: a time with its half beside it, as ``marker``.
+    """
+
+    morning: re.Pattern[str]
+    evening: re.Pattern[str]
+    time: re.Pattern[str] | None = None
+
+
+class HalfDayTime(NamedTuple):
+    """A time of a source, by the 24-hour clock."""
+
+    start: int
+    end: int
+    hour: int
+    minute: int
+
+
+def _markers(morning: str, evening: str, time: str | None = None) -> Markers:
+    ignoring_case = (re.compile(pattern, re.IGNORECASE) for pattern in (morning, evening))
+    return Markers(*ignoring_case, None if time is None else re.compile(f"{_TIME}{time}", re.IGNORECASE))
+
+
+_MARKERS: Final[Mapping[str, Markers]] = {
+    "en": _markers(
+        rf"{_A_M}|(?<=\d)\s?am\b|\b(?:morning|night|midnight|dawn)",
+        rf"{_P_M}|\b(?:afternoon|evening|night|tonight|noon)",
+        # The full stop of a sentence stays.
+        r"\s?(?P<marker>[ap]\.?\s?m)\b(?:\.(?!\s*$))?",
+    ),
+    "de": _markers(
+        rf"{_A_M}|früh|\b(?:morgens?|nachts?)\b|(?:vormittag|morgen|nacht)s?\b",
+        rf"{_P_M}|(?:mittag|abend|nacht)s?\b",
+        r"\s?(?:Uhr)?\s?(?P<marker>morgens|früh|(?:vor|nach)?mittags|abends|nachts)\b",
+    ),
+    "fr": _markers(
+        rf"{_A_M}|\b(?:matin|matinée|nuit|minuit)\b",
+        rf"{_P_M}|\b(?:après-midi|soir|soirée|nuit|midi)\b",
+        r"\s?(?:h|heures?)?\s(?:du |de l['’])(?P<marker>matin|après-midi|soir)\b",
+    ),
+    "es": _markers(
+        rf"{_A_M}|\b(?:mañana|madrugada|noche|medianoche)\b",
+        rf"{_P_M}|\b(?:tarde|noche|mediodía)\b",
+        r"\s(?:horas\s)?de la (?P<marker>mañana|madrugada|tarde|noche)\b",
+    ),
+    "ja": _markers("午前|朝|夜|未明|明け方", "午後|夜|晩|夕|昼"),
+    "zh": _markers("上午|早|凌晨|清晨|夜", "下午|晚|夜|傍晚|中午|午后"),
+    "ko": _markers("오전|아침|새벽|밤", "오후|저녁|밤|낮"),
+}
+# Between a time and the half that belongs to it.
+_NEAR: Final = r"\s{0,2}(?:Uhr|h|heures?|horas?)?\s{0,2}(?:am |du |de la |in the )?"
+_HALVES_BEHIND: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
+    language: (
+        re.compile(_NEAR + f"(?:{markers.morning.pattern})", re.IGNORECASE),
+        re.compile(_NEAR + f"(?:{markers.evening.pattern})", re.IGNORECASE),
+    )
+    for language, markers in _MARKERS.items()
+}
+
+
+def times_in(text: str, language: str) -> Iterator[HalfDayTime]:
+    """Yield the times whose half of the day stands beside them."""
+    markers = _MARKERS.get(language)
+    if markers is None or markers.time is None:
+        return
+    for match in markers.time.finditer(text):
+        hour, marker = int(match["hour"]) % NOON, match["marker"]
+        is_evening = marker[0] in "pP" if language == "en" else markers.evening.fullmatch(marker) is not None
+        is_night = language != "en" and markers.morning.fullmatch(marker) is not None
+        if is_evening and not (is_night and hour < _END_OF_NIGHT):
+            hour += NOON
+        yield HalfDayTime(*match.span(), hour, int(match["minute"] or 0))
+
+
+def lost_halves(
+    times: Iterable[HalfDayTime], translation: str, theirs: Sequence[NumberMention], language: str
+) -> Iterator[HalfDayTime]:
+    """Yield the times that the translation has in the other half of the day, or in none."""
+    markers, behind = _MARKERS.get(language), _HALVES_BEHIND.get(language)
+    if markers is None or behind is None:
+        return
+    for time in times:
+        is_evening = time.hour >= NOON
+        own, other = (behind[1], behind[0]) if is_evening else behind
+        if (markers.evening if is_evening else markers.morning).search(translation) is not None:
+            continue
+        spoken = [mention for mention in theirs if _hour_of(mention) == time.hour]
+        # Two names of one half, such as German "nachts", are both.
+        if not any(
+            other.match(translation, mention.end) is None or own.match(translation, mention.end) for mention in spoken
+        ):
+            yield time
+
+
+def _hour_of(mention: NumberMention) -> int | None:
+    """Return the hour as it is written; midday is a hint."""
+    hour = mention.readings[0][0]
+    if not isinstance(hour, int):
+        return None
+    return None if mention.kind is NumberKind.HINT and hour != NOON else hour % 24

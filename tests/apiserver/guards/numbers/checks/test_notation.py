@@ -1,0 +1,53 @@
+"""Notation: numbers that the target's readers misread, and amounts in foreign notation."""
+
+from __future__ import annotations
+
+import pytest
+
+from apiserver.guards.numbers.changed_numbers import changed_numbers
+from apiserver.guards.numbers.checks.notation import is_version
+from shared.languages import LanguagePair
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation", "values"),
+    [
+        ("de-en", "Es kamen 1.250 Leute.", "There were 1.250 people.", ("1.250",)),
+        ("en-de", "They sold 1,250 tickets.", "Sie verkauften 1,250 Karten.", ("1,250",)),
+        ("en-fr", "They sold 12,500 tickets.", "Ils ont vendu 12,500 billets.", ("12,500",)),
+        ("en-es", "They sold 12,500 tickets.", "Vendieron 12,500 billetes.", ("12,500",)),
+        ("en-de", "It costs 79.90 euros.", "Es kostet 79.90 Euro.", ("79.90",)),
+        ("en-de", "It weighs 2.5 kilos.", "Es wiegt 2.5 Kilo.", ("2.5",)),
+        ("en-fr", "It has 2.5 million readers.", "Il a 2.5 millions de lecteurs.", ("2.5 million",)),
+        ("de-en", "Es sind 3,7 Prozent.", "It is 3,7 percent.", ("3,7",)),
+    ],
+)
+def test_foreign_notation_is_found(pair: str, source: str, translation: str, values: tuple[str, ...]) -> None:
+    assert changed_numbers(source, translation, LanguagePair(*pair.split("-"))) == values
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation"),
+    [
+        ("en-de", "It costs 79.90 euros.", "Es kostet 79,90 Euro."),
+        ("en-de", "See 4.2 for more.", "Siehe 4.2 für mehr."),
+        ("en-de", "Python 3.11 is here.", "Python 3.11 ist da."),
+        ("en-de", "Python 3.110 million times", "Python 3.110 Millionen Mal"),
+        ("en-de", "Version 2.5 hours ago", "Version 2.5 vor Stunden"),
+        ("en-de", "Come at 9.30 today.", "Komm heute um 9.30 Uhr."),
+        ("en-de", "1,250 or 1,250", "1.250 oder 1,250"),
+        ("en-ja", "It costs 1,250 yen.", "1,250円です。"),
+        ("en-tlh", "It weighs 2.5 kilos.", "2.5 kilos"),
+        ("de-en", "am 14.3.2025 um 9.30 Uhr", "on 14.3.2025 at 9.30"),
+        ("de-en", "2.5 Liter", "2.5 liters"),
+    ],
+)
+def test_understood_notation_is_right(pair: str, source: str, translation: str) -> None:
+    assert changed_numbers(source, translation, LanguagePair(*pair.split("-"))) == ()
+
+
+def test_version_stands_behind_a_name() -> None:
+    assert is_version("with Python 3.11", 12, "en")
+    assert is_version("with Python 3.11", 12, "tlh")
+    assert not is_version("the python 3.11", 11, "en")
+    assert not is_version("Etwa 3.110 Leute", 5, "de")
