@@ -130,6 +130,7 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
     capitals = [match for match in words if not match.group()[0].islower()]
     is_title = len(words) >= TITLE_WORDS and len(capitals) - 1 >= TITLE_SHARE * (len(words) - 1)
     says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
+    end_of_name = 0
     for match in capitals:
         word, start = match.group(), match.start()
         if not 2 <= len(word) <= MOST_LETTERS:
@@ -137,14 +138,16 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
         if word.removesuffix("s").isupper() and len(word) > 2:
             if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
-        elif _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
-            if word not in _OFFICES:
-                yield Candidate(start, match.end(), CandidateKind.NAME, word)
+            continue
+        if _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
+            is_name = word not in _OFFICES
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
-            if not word_lists.may_be_ordinary(word, language):
-                yield Candidate(start, match.end(), CandidateKind.NAME, word)
-        elif not word_lists.is_ordinary_inside(word, language):
-            yield Candidate(start, match.end(), CandidateKind.NAME, word)
+            is_name = not word_lists.may_be_ordinary(word, language)
+        else:
+            is_name = not word_lists.is_ordinary_inside(word, language) or text[end_of_name:start] == " "
+        if is_name:
+            end_of_name = match.end()
+            yield Candidate(start, end_of_name, CandidateKind.NAME, word)
 
 
 def _is_ordinary_acronym(word: str, language: str) -> bool:

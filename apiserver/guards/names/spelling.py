@@ -9,8 +9,8 @@ from typing import Final
 
 # Words repeat themselves within a text and between texts.
 CACHED_WORDS: Final = 8192
-# Endings of a form: Annas / Anna, Tom / Tomer. A vowel alone makes another name: Simon / Simone.
-_ENDINGS: Final = frozenset("s es n en ns er ers ern ner ners".split())
+# Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
+_ENDINGS: Final = frozenset(["s", "es", "n", "en", "ns", "er", "ers", "ern", "ner", "ners"])
 # It keeps so many letters, and this share of the name.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6

@@ -55,7 +55,7 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     times = times_in(source, languages[0])
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:
-        return tuple(dict.fromkeys(source[start:end] for start, end in sorted(spans)))
+        return tuple(dict.fromkeys(source[start:end] for start, end in _outermost(spans)))
     invented = unmatched_numbers(theirs, ours, knows_words=known)
     return tuple(dict.fromkeys(_origins(invented, translation, ours, source)))
 
@@ -64,6 +64,15 @@ def _outside(mentions: Sequence[NumberMention], spans: Sequence[_Span]) -> Seque
     if not spans:
         return mentions
     return [each for each in mentions if not any(start <= each.start and each.end <= end for start, end in spans)]
+
+
+def _outermost(spans: Iterable[_Span]) -> Iterator[_Span]:
+    """Yield the spans in order, without those inside others."""
+    covered = 0
+    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if end > covered:
+            yield start, end
+            covered = end
 
 
 def _whole(span: _Span, mentions: Iterable[NumberMention]) -> _Span:

@@ -75,6 +75,15 @@ def test_term_is_encoded_in_the_target_language() -> None:
     assert plain.restore("der Bahnhof") == in_prompt.restore("der Bahnhof") == f"der {A}"
 
 
+@pytest.mark.parametrize("terms_in_prompt", [True, False])
+def test_quantity_is_encoded_in_the_notation_of_the_target(terms_in_prompt: bool) -> None:
+    amount = Placeholder(PlaceholderKind.QUANTITY, "2.5 kg", "2,5 kg", is_text=True)
+    encoded = encode_literally(f"the {A}", [amount], terms_in_prompt=terms_in_prompt)
+    assert encoded is not None
+    assert encoded.text == "the 2,5 kg"
+    assert encoded.restore("die 2,5 kg") == f"die {A}"
+
+
 def test_tags_are_never_encoded_literally() -> None:
     assert encode_literally(f"{A}x{B}", pair(0, 1), terms_in_prompt=False) is None
 

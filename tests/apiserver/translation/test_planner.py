@@ -51,6 +51,12 @@ def test_placeholders_stay_inside_their_sentence() -> None:
     assert segment_texts(plan_of("Hello {name}, you owe 5 kg.")) == ["Hello *, you owe *."]
 
 
+def test_amount_gets_the_notation_of_the_target() -> None:
+    assert untranslated_text(plan_of("It costs €79.90, in cash.")) == "It costs €79,90, in cash."
+    html = '<p title="€79.90">See <code>€79.90</code> or €79.90 here.</p>'
+    assert untranslated_text(plan_of(html, TextFormat.HTML)) == html.replace("or €79.90", "or €79,90")
+
+
 def test_tags_at_segment_ends_are_split_off() -> None:
     html = "<p><b>All of it.</b></p><p>Some <i>of</i> it.</p>"
     plan = plan_of(html, TextFormat.HTML)

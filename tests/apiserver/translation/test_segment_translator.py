@@ -244,6 +244,15 @@ async def test_terms_go_into_the_term_prompt() -> None:
     assert result.text == f"Wo ist der {A} in dieser Stadt?"
 
 
+async def test_quantity_is_no_term_of_the_prompt() -> None:
+    requester = ScriptedRequester(lambda _, __: output_of("Das Haus in Bonn ist $5,50 wert."))
+    amount = Placeholder(PlaceholderKind.QUANTITY, "$5.50", "$5,50", is_text=True)
+    result = await translate(requester, f"The house in Bonn is worth {A}.", [amount], HUNYUAN)
+    assert requester.texts == ["The house in Bonn is worth $5,50."]
+    assert requester.terms == [{}]
+    assert result.text == f"Das Haus in Bonn ist {A} wert."
+
+
 async def test_tags_are_projected_for_models_without_tags() -> None:
     answers = {
         "This is very important for us.": "Das ist sehr wichtig für uns.",
@@ -300,7 +309,7 @@ async def test_number_that_stays_changed_is_shown_with_its_value() -> None:
 
 
 async def test_numbers_of_placeholders_are_not_compared() -> None:
-    placeholders = (Placeholder(PlaceholderKind.QUANTITY, "$500", "$500", is_text=True),)
+    placeholders = (Placeholder(PlaceholderKind.QUANTITY, "$5.50", "$5,50", is_text=True),)
     requester = ScriptedRequester(lambda _, __: output_of("Das Haus in Bonn kostet 7."))
     result = await translate(requester, f"The house in Bonn costs {A}.", placeholders)
     assert (result.text, result.issues) == (f"Das Haus in Bonn kostet {A}.", ())

@@ -38,8 +38,11 @@ class HalfDayTime(NamedTuple):
 
 
 def _markers(morning: str, evening: str, time: str | None = None) -> Markers:
-    ignoring_case = (re.compile(pattern, re.IGNORECASE) for pattern in (morning, evening))
-    return Markers(*ignoring_case, None if time is None else re.compile(f"{_TIME}{time}", re.IGNORECASE))
+    return Markers(
+        re.compile(morning, re.IGNORECASE),
+        re.compile(evening, re.IGNORECASE),
+        None if time is None else re.compile(f"{_TIME}{time}", re.IGNORECASE),
+    )
 
 
 _MARKERS: Final[Mapping[str, Markers]] = {

@@ -20,6 +20,8 @@ def pair_of(direction: str) -> LanguagePair:
         ("en-de", "My name is Anna and I live in Boston.", "Mein Name ist ein Namba und ich lebe in Boston.", "Anna"),
         ("en-de", "Zuzana is at home.", "Ascheburg ist zu Hause.", "Zuzana"),
         ("en-de", "Zuzana is at home.", "Sie ist zu Hause.", "Zuzana"),
+        ("en-de", "I met Apolonia today.", "Ich habe heute Apolonie getroffen.", "Apolonia"),
+        ("en-fr", "I met Emmanuelle today.", "J'ai rencontré Emmanuel aujourd'hui.", "Emmanuelle"),
         ("en-fr", "I met Ifeoma on the bus.", "J'ai rencontré Isabelle dans le bus.", "Ifeoma"),
         ("en-es", "We follow @pairway_news here.", "Aquí seguimos a @noticias.", "@pairway_news"),
         ("en-de", "The RX-480 is broken.", "Der RX-840 ist kaputt.", "RX-480"),

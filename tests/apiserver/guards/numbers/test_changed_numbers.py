@@ -144,6 +144,8 @@ WRONG = [
     ("times", "en-es", "at 2:30", "a la 1:30", ("2:30",)),
     ("signs", "en-de", "It is -5 degrees.", "Es sind 5 Grad.", ("-5",)),
     ("times", "en-de", "at 9:30", "um halb neun", ("9:30",)),
+    ("times", "en-de", "at 9 p.m. there", "um sechs", ("9 p.m.",)),
+    ("lost", "en-de", "7 of us left at 9 p.m. today", "Wir gingen heute.", ("7", "9 p.m.")),
     ("times", "en-ja", "at 8:05", "8時50分に", ("8:05",)),
     ("separators", "en-de", "1,250 people", "1.520 Menschen", ("1,250",)),
     ("separators", "en-fr", "12,345", "12 354", ("12,345",)),
