@@ -74,7 +74,7 @@ def format_number(value: int | Decimal, tag: str) -> str:
 
 
 def value_in(number: str, tag: str) -> Decimal | None:
-    """Return the value that readers of a language see; None if it is not their notation."""
+    """Return the value for readers of a language; None in other notations."""
     conventions = conventions_of(tag)
     match = None if conventions is None else conventions.pattern.fullmatch(number)
     return None if match is None else Decimal(f"{_digits(match)}.{match['fraction'] or 0}")

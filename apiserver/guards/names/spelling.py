@@ -46,8 +46,8 @@ _SOUNDS: Final = {
     "h": "",
 }
 _SOUND: Final = re.compile("|".join(_SOUNDS))
-# Mary, Maria and Marie, but not Maria and Marie.
-_AFTER_I: Final = re.compile("(?<=..i)[ae]$")
+# Mary, Maria, Marias and Marie, but not Maria and Marie.
+_AFTER_I: Final = re.compile("(?<=..i)[ae]s?$")
 _ENDING_ER: Final = re.compile("(?<=[^aeiou])re$")
 _MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")

@@ -1,7 +1,7 @@
 """Numbers guard: finds numbers that a translation changed (docs/decisions/0034-numbers-guard.md).
 
 - ``changed_numbers``: compares the numbers of a text and its translation.
-- ``comparison``: numbers of one text that the other lacks.
+- ``checks/``: lost values, foreign notation, half of the day, telephone numbers.
 - ``reader``: reads the numbers of a text.
 - ``mentions``: a number in a text, with its possible readings.
 - ``digit_runs``: digits with separators, fractions.
@@ -9,7 +9,6 @@
 - ``spaced_reader``: languages that write spaces between words.
 - ``east_asian_reader``: Chinese, Japanese and Korean.
 - ``numerals``: the numerals of these three.
-- ``checks/``: notation, half of the day, telephone numbers.
 - ``substitution``: numbers that travel as placeholders.
 - ``words/``: words of numbers.
 """

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from apiserver.guards.numbers.checks.comparison import unmatched_numbers
 from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
 from apiserver.guards.numbers.checks.notation import kept_notation
 from apiserver.guards.numbers.checks.phone_numbers import find_phone, phones_in
-from apiserver.guards.numbers.comparison import unmatched_numbers
 from apiserver.guards.numbers.mentions import NumberMention
 from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, read_numbers
 from shared.languages import LanguagePair
@@ -76,7 +76,7 @@ def _outermost(spans: Iterable[_Span]) -> Iterator[_Span]:
 
 
 def _whole(span: _Span, mentions: Iterable[NumberMention]) -> _Span:
-    """Return the place of the mention at a place: "2.5 million" of "2.5"."""
+    """Return the whole mention's place: "2.5 million" of "2.5"."""
     return next(((each.start, each.end) for each in mentions if each.start <= span[0] < each.end), span)
 
 

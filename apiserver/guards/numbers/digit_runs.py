@@ -101,7 +101,7 @@ def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]
 
 
 def _is_version(groups: Sequence[str], signs: Sequence[str]) -> bool:
-    """Return whether parts with points belong together: 4.2.1 and 192.168.0.1, but not 14.3.25."""
+    """Return whether parts with points belong together: 4.2.1, not 14.3.25."""
     if len(groups) < len(_DATE) or set(signs) != {"."}:
         return False
     return len(groups) > len(_DATE) or not any(

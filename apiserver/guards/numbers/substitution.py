@@ -18,6 +18,7 @@ from shared.languages import LanguagePair
 _VERBATIM: Final = re.compile(r"(?:[\d.,:/'’–—-]|[ \u00a0\u202f](?=\d{3}))+")
 _POINT: Final = re.compile(r"\d+\.\d+")
 _MINUS_SIGNS: Final = "-−"
+_DASHES: Final = ("-", "–")
 _LETTER: Final = re.compile(LETTER)
 
 
@@ -50,8 +51,10 @@ def _phones(text: str) -> Iterator[Substitute]:
 
 
 def _times(text: str, pair: LanguagePair) -> Iterator[Substitute]:
-    """Yield times with half of the day, by the 24-hour clock."""
-    times = times_in(text, language_of(pair.source))
+    """Yield times by the 24-hour clock; not the end of 9-11 p.m."""
+    times = (
+        each for each in times_in(text, language_of(pair.source)) if text[each.start - 1 : each.start] not in _DASHES
+    )
     return (Substitute(time.start, time.end, f"{time.hour}:{time.minute:02}") for time in times)
 
 

@@ -13,14 +13,14 @@ NOON: Final = 12
 _END_OF_NIGHT: Final = 6
 _TIME: Final = r"(?<![\w.,:])(?P<hour>1[0-2]|0?[1-9])(?:\s?(?::|\.|h|Uhr|heures)\s?(?P<minute>[0-5]\d))?(?![\d:.,]\d)"
 # Not "I am" and the German "am".
-_A_M: Final = r"\ba\.\s?m\b|(?-i:\bAM\b)"
-_P_M: Final = r"\bp\.?\s?m\b"
+_A_M: Final = r"\ba\.\s?m\b|(?-i:(?<![^\W\d_])AM\b)|(?<=\d)am\b"
+_P_M: Final = r"(?<![^\W\d_])p\.?\s?m\b"
 
 
 class Markers(NamedTuple):
-    """A language's words for both halves of the day; a night is in both.
+    """A language's words for both halves of the day.
 
-    ``time``: a time with its half beside it, as ``marker``.
+    A night is in both. ``time``: a time with its half beside it, as ``marker``.
     """
 
     morning: re.Pattern[str]
@@ -47,14 +47,14 @@ def _markers(morning: str, evening: str, time: str | None = None) -> Markers:
 
 _MARKERS: Final[Mapping[str, Markers]] = {
     "en": _markers(
-        rf"{_A_M}|(?<=\d)\s?am\b|\b(?:morning|night|midnight|dawn)",
+        rf"{_A_M}|(?<=\d)\sam\b|\b(?:morning|night|midnight|dawn)",
         rf"{_P_M}|\b(?:afternoon|evening|night|tonight|noon)",
         # The full stop of a sentence stays.
         r"\s?(?P<marker>[ap]\.?\s?m)\b(?:\.(?!\s*$))?",
     ),
     "de": _markers(
         rf"{_A_M}|früh|\b(?:morgens?|nachts?)\b|(?:vormittag|morgen|nacht)s?\b",
-        rf"{_P_M}|(?:mittag|abend|nacht)s?\b",
+        rf"{_P_M}|(?:(?:nach)?mittag|abend|nacht)s?\b",
         r"\s?(?:Uhr)?\s?(?P<marker>morgens|früh|(?:vor|nach)?mittags|abends|nachts)\b",
     ),
     "fr": _markers(
@@ -99,7 +99,7 @@ def times_in(text: str, language: str) -> Iterator[HalfDayTime]:
 def lost_halves(
     times: Iterable[HalfDayTime], translation: str, theirs: Sequence[NumberMention], language: str
 ) -> Iterator[HalfDayTime]:
-    """Yield the times that the translation has in the other half of the day, or in none."""
+    """Yield times whose half of the day the translation lacks or changed."""
     markers, behind = _MARKERS.get(language), _HALVES_BEHIND.get(language)
     if markers is None or behind is None:
         return

@@ -33,7 +33,7 @@ class _Number(NamedTuple):
 
 
 def kept_notation(source: str, translation: str, pair: LanguagePair) -> Iterator[tuple[int, int]]:
-    """Yield the places of the source's numbers that the translation writes as the source.
+    """Yield the places of numbers that the translation copied in foreign notation.
 
     Those that mean another number in the target, and amounts; without those that it has in its own notation too.
     """

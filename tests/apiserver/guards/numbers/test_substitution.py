@@ -47,7 +47,14 @@ def test_number_is_written_for_the_target(pair: str, source: str, written: str) 
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("the third door", "third"), ("21st", "21"), ("v2", "2"), ("at 9 h 30", "9 h 30"), ("one", "one")],
+    [
+        ("the third door", "third"),
+        ("21st", "21"),
+        ("v2", "2"),
+        ("at 9 h 30", "9 h 30"),
+        ("one", "one"),
+        ("from 9–11 p.m. on", "11 p.m."),
+    ],
 )
 def test_number_that_needs_its_words_is_left_out(text: str, value: str) -> None:
     assert list(substitutes(text, LanguagePair("en", "de"), {value})) == []

@@ -36,10 +36,16 @@ RIGHT = [
     ("de-en", "um 8 Uhr abends", "at 8 p.m."),
     ("de-en", "um 8 Uhr abends", "at eight in the evening"),
     ("de-en", "um 2 Uhr nachts", "at 2 a.m."),
+    ("de-en", "um 4 Uhr nachmittags", "at 4 p.m."),
+    ("de-en", "um 9 Uhr morgens", "at 9am"),
+    ("en-fr", "written as 3:30pm", "écrit 3:30pm"),
+    ("en-de", "written as 3:30AM", "geschrieben 3:30AM"),
     ("fr-en", "à 3 heures de l'après-midi", "at 15:00"),
     ("es-en", "a las 8 de la tarde", "at 8 pm"),
 ]
 WRONG = [
+    ("de-en", "um 4 Uhr nachmittags", "I am here at 4 a.m.", "4 Uhr nachmittags"),
+    ("en-de", "at 9 p.m. today", "um 9 am Montag", "9 p.m."),
     ("en-de", "The bus leaves at 11 p.m.", "Der Bus fährt um 11 Uhr.", "11 p.m"),
     ("en-de", "At 11 p.m. we left.", "Um 11 Uhr gingen wir.", "11 p.m."),
     ("en-fr", "At 11 PM we left.", "À 11 heures, nous sommes partis.", "11 PM"),

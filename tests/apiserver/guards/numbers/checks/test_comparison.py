@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.guards.numbers.comparison import unmatched_numbers
+from apiserver.guards.numbers.checks.comparison import unmatched_numbers
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
 
 
