@@ -45,6 +45,10 @@ _BEFORE_START: Final = re.compile(
 )
 # Words before a person's name, and what else may stand behind them.
 _TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
+_TWO_BEFORE: Final = re.compile(r"(?:(?P<second>[^\W\d_]+)[ -])?(?P<first>[^\W\d_]+) $")
+# Before products and places, but not before persons.
+_ARTICLES: Final = re.compile("a|an|the|this|every|le|la|les|un|une|du|des|el|los|las|una|del|al", re.IGNORECASE)
+_WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_])")
 _OFFICES: Final = frozenset(
     [
         "Professor",
@@ -130,7 +134,6 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
     capitals = [match for match in words if not match.group()[0].islower()]
     is_title = len(words) >= TITLE_WORDS and len(capitals) - 1 >= TITLE_SHARE * (len(words) - 1)
     says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
-    end_of_name = 0
     for match in capitals:
         word, start = match.group(), match.start()
         if not 2 <= len(word) <= MOST_LETTERS:
@@ -144,10 +147,23 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
             is_name = not word_lists.may_be_ordinary(word, language)
         else:
-            is_name = not word_lists.is_ordinary_inside(word, language) or text[end_of_name:start] == " "
+            is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
         if is_name:
-            end_of_name = match.end()
-            yield Candidate(start, end_of_name, CandidateKind.NAME, word)
+            yield Candidate(start, match.end(), CandidateKind.NAME, word)
+
+
+def _is_surname(text: str, match: re.Match[str], language: str) -> bool:
+    """Return whether a word is the second of two names: Anna Bell."""
+    before = _TWO_BEFORE.search(text, max(0, match.start() - 2 * MOST_LETTERS), match.start())
+    behind = _WORD_BEHIND.match(text, match.end())
+    if before is None or (behind is not None and behind[1].isupper()):
+        return False
+    first, second = before["first"], before["second"] or ""
+    if not first[0].isupper() or not first[1:].islower():
+        return False
+    if (second[:1].isupper() and second != "I") or _ARTICLES.fullmatch(second):
+        return False
+    return not word_lists.may_be_ordinary(first, language)
 
 
 def _is_ordinary_acronym(word: str, language: str) -> bool:

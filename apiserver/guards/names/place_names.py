@@ -1,6 +1,6 @@
 """Place names: their translations, and those of languages.
 
-CLDR has territories, the cities of its time zones, and languages; ``exonyms.tsv`` other places, and monarchs' names.
+CLDR has territories, the cities of its time zones, and languages; ``exonyms.tsv`` other places, months, and monarchs' names.
 """
 
 from __future__ import annotations
