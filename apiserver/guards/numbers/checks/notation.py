@@ -13,7 +13,11 @@ _SEPARATED: Final = re.compile(r"(?<![\w.,:/-])\d+(?:[.,]\d+)+(?![\w:/]|[.,-]\d)
 # Python 3.11 and version 2.5 keep their point.
 _VERSION_BEFORE: Final = re.compile(r"(?:[A-Z]\w{0,30}|version|release|v)[ \u00a0]$")
 _MOST_BEFORE: Final = 40
-# Behind these a point or comma is a decimal sign; elsewhere it may be a chapter's or a time's.
+# With a comma or more hours than these, no chapter or time.
+_MOST_HOURS: Final = 24
+# Of coordinates and code.
+_BRACKETS: Final = ("(", "[")
+# Behind these a point is a decimal sign too.
 _AMOUNT: Final = re.compile(
     r"[ \u00a0\u202f-]?(?:d[e'’] ?)?(?:euros?|dollars?|d[óo]lar(?:es)?|pounds?|pfund|livres?|libras?|francs?|franken|francos?"
     r"|cents?|centimes?|c[ée]ntimos?|per ?cent|prozent|pour ?cent|por ?ciento"
@@ -45,7 +49,7 @@ def kept_notation(source: str, translation: str, pair: LanguagePair) -> Iterator
         if own == number.text or number.text not in copies or own in copies or _is_version(source, number, pair):
             continue
         is_misread = value_in(number.text, pair.target) is not None
-        if is_misread or _AMOUNT.match(source, number.end) is not None:
+        if is_misread or _is_amount(source, number):
             yield number.start, number.end
 
 
@@ -54,6 +58,13 @@ def is_version(text: str, start: int, tag: str) -> bool:
     conventions = conventions_of(tag)
     is_point = conventions is None or conventions.decimal == "."
     return is_point and _VERSION_BEFORE.search(text[max(0, start - _MOST_BEFORE) : start]) is not None
+
+
+def _is_amount(source: str, number: _Number) -> bool:
+    if source[number.start - 1 : number.start] in _BRACKETS:
+        return False
+    whole, point, _ = number.text.partition(".")
+    return not point or "," in whole or int(whole) > _MOST_HOURS or _AMOUNT.match(source, number.end) is not None
 
 
 def _is_version(source: str, number: _Number, pair: LanguagePair) -> bool:

@@ -19,6 +19,8 @@ from shared.languages import LanguagePair
         ("en-de", "It costs 79.90 euros.", "Es kostet 79.90 Euro.", ("79.90",)),
         ("en-de", "It weighs 2.5 kilos.", "Es wiegt 2.5 Kilo.", ("2.5",)),
         ("en-fr", "It has 2.5 million readers.", "Il a 2.5 millions de lecteurs.", ("2.5 million",)),
+        ("en-de", "The price rose to 79.90 in May.", "Der Preis stieg im Mai auf 79.90.", ("79.90",)),
+        ("de-en", "Der Wert liegt bei 3,7 im Mittel.", "The value is 3,7 on average.", ("3,7",)),
         ("de-en", "Es sind 3,7 Prozent.", "It is 3,7 percent.", ("3,7",)),
     ],
 )
@@ -34,6 +36,8 @@ def test_foreign_notation_is_found(pair: str, source: str, translation: str, val
         ("en-de", "Python 3.11 is here.", "Python 3.11 ist da."),
         ("en-de", "Python 3.110 million times", "Python 3.110 Millionen Mal"),
         ("en-de", "Version 2.5 hours ago", "Version 2.5 vor Stunden"),
+        ("en-de", "It is at (38.65, 12.5) today.", "Es liegt heute bei (38.65, 12.5)."),
+        ("de-en", "Ein decimal(5,2) reicht.", "A decimal(5,2) is enough."),
         ("en-de", "Come at 9.30 today.", "Komm heute um 9.30 Uhr."),
         ("en-de", "1,250 or 1,250", "1.250 oder 1,250"),
         ("en-ja", "It costs 1,250 yen.", "1,250円です。"),
