@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-# Words repeat themselves within a text and between texts.
+# Words repeat themselves within a text and between texts; longer ones are noise, and would fill the memory.
 CACHED_WORDS: Final = 8192
+MAX_CACHED_CHARS: Final = 64
 # Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
 _ENDINGS: Final = frozenset(["s", "es", "n", "en", "ns", "er", "ers", "ern", "ner", "ners"])
 # It keeps so many letters, and this share of the name.
@@ -53,32 +55,41 @@ _MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-@lru_cache(maxsize=CACHED_WORDS)
 def folded(word: str) -> str:
     """Return a word without case, marks and ligatures."""
     if word.isascii():
         return word.lower()
+    return _folded(word) if len(word) <= MAX_CACHED_CHARS else _folded.__wrapped__(word)
+
+
+@lru_cache(maxsize=CACHED_WORDS)
+def _folded(word: str) -> str:
     letters = unicodedata.normalize("NFKD", word.casefold())
     return "".join(char for char in letters if not unicodedata.combining(char)).translate(_LIGATURES)
 
 
-def is_inflected(name: str, word: str) -> bool:
-    """Return whether one folded word is the other with an ending."""
-    shared = min(len(name), len(word))
-    return (
-        shared >= LEAST_SHARED
-        and name[:shared] == word[:shared]
-        and (name[shared:] or word[shared:] or "s") in _ENDINGS
-        and shared >= SHARED_SHARE * len(name)
-    )
+def inflected_forms(name: str) -> Iterator[str]:
+    """Yield a folded name's forms: with an ending, and without one."""
+    if len(name) >= LEAST_SHARED:
+        yield from (name + ending for ending in _ENDINGS)
+    least = max(LEAST_SHARED, SHARED_SHARE * len(name))
+    for ending in _ENDINGS:
+        if name.endswith(ending) and len(name) - len(ending) >= least:
+            yield name.removesuffix(ending)
+
+
+def sounds_of(word: str) -> tuple[str, ...]:
+    """Return a folded word's sound, and that without the ending of Maria or Marie."""
+    if not LEAST_SOUNDED <= len(word) <= MAX_CACHED_CHARS:
+        return ()
+    sound = _sound(word)
+    return sound, _AFTER_I.sub("", sound)
 
 
 def sounds_alike(name: str, word: str) -> bool:
     """Return whether two folded words sound alike: Elizabeth / Elisabeth, Mary / Maria."""
-    if min(len(name), len(word)) < LEAST_SOUNDED:
-        return False
-    one, other = _sound(name), _sound(word)
-    return one == other or _AFTER_I.sub("", one) == other or one == _AFTER_I.sub("", other)
+    one, other = sounds_of(name), sounds_of(word)
+    return bool(one and other) and (one[0] in other or other[0] in one)
 
 
 def has_other_marks(name: str, word: str) -> bool:

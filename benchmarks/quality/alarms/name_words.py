@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from apiserver.guards.names.spelling import folded, is_inflected, sounds_alike
+from apiserver.guards.names.spelling import folded, inflected_forms, sounds_alike
 from apiserver.guards.names.word_lists import CAPITALIZED_NOUNS, is_ordinary_among
 
 OTHERS: Final = ("de", "fr", "es")
@@ -82,8 +82,8 @@ def count_words(counts: defaultdict[str, WordCounts], text: str, translation: st
         elif word[0].isupper() and len(word) > 1 and word not in seen:
             seen.add(word)
             name, count = folded(word), counts[word]
-            is_kept = name in capitals or any(
-                is_inflected(name, other) or sounds_alike(name, other) for other in capitals
+            is_kept = not capitals.isdisjoint({name, *inflected_forms(name)}) or any(
+                sounds_alike(name, other) for other in capitals
             )
             count.capital += 1
             count.kept += is_kept

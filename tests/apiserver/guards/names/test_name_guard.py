@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from apiserver.guards.names.name_guard import MAX_CHARS, load_names, lost_names
 from apiserver.guards.names.place_names import place_names_of
+from apiserver.guards.names.transliteration import MOST_WORDS
 from shared.languages import LanguagePair
 
 
@@ -100,3 +103,16 @@ def test_hostile_texts_are_bearable(part: str, direction: str) -> None:
     text = part * (20_000 // len(part))
     assert isinstance(lost_names(text, text[:-1], pair_of(direction)), tuple)
     assert isinstance(lost_names(text, "x", pair_of(direction)), tuple)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("direction", ["en-de", "en-ja", "en-ko"])
+def test_many_names_in_many_words_are_bearable(direction: str) -> None:
+    random = Random(1)
+    names = ["".join(random.choices("bdfgklmnprst", k=38)).capitalize() for _ in range(40)]
+    words = [
+        "".join(random.choices(letters, k=40)) for letters in ("가난도라마", "カナトラマ") for _ in range(MOST_WORDS)
+    ]
+    words += ["".join(random.choices("abdfgiklmnoprst", k=4)).capitalize() for _ in range(2_000)]
+    source = f"We met {', and '.join(names)}."
+    assert isinstance(lost_names(source, " ".join(words), pair_of(direction)), tuple)

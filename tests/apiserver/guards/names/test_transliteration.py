@@ -28,6 +28,13 @@ def test_hangul(name: str, text: str, expected: bool) -> None:
 
 
 def test_many_words_are_not_compared() -> None:
-    assert is_in_katakana("robert", "マイケル " * (MOST_WORDS + 1))
-    assert is_in_hangul("robert", "마이클 " * (MOST_WORDS + 1))
-    assert not is_in_hangul("robert", "마이클 " * MOST_WORDS)
+    katakana = [f"マイケル{one}{other}" for one in "ラリルレロマミム" for other in "カキクケコタテトバ"]
+    hangul = [f"마이클{one}{other}" for one in "마미무메모매머므" for other in "나니누네노너느내냐"]
+    assert is_in_katakana("robert", " ".join(katakana[: MOST_WORDS + 1]))
+    assert is_in_hangul("robert", " ".join(hangul[: MOST_WORDS + 1]))
+    assert not is_in_hangul("robert", " ".join(hangul[:MOST_WORDS] * 2))
+
+
+def test_long_names_are_not_compared() -> None:
+    assert not is_in_hangul("rabadagamana" * 2, "마이클")
+    assert is_in_hangul("rabadagamana" * 3, "마이클")
