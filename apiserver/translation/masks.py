@@ -22,7 +22,7 @@ from apiserver.formats.document import (
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
 from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
 from apiserver.guards.numbers.mentions import NumberKind
-from apiserver.guards.numbers.reader import language_of, read_numbers
+from apiserver.guards.numbers.reader import language_of, numbers_in
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import placeholders_in
@@ -95,7 +95,7 @@ def _copied_numbers(text: str, pair: LanguagePair) -> set[str]:
     Without words and scales, 0 and 1 (grammar), decimals (notation), fractions, and 12-hour times.
     """
     copied: set[str] = set()
-    for mention in read_numbers(text, language_of(pair.source)):
+    for mention in numbers_in(text, language_of(pair.source)) or ():
         number = text[mention.start : mention.end]
         is_plain = mention.kind in {NumberKind.DIGITS, NumberKind.CLOCK} and mention.plain is None
         if (

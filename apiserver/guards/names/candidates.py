@@ -15,8 +15,10 @@ from typing import Final, NamedTuple
 from apiserver.guards.names import word_lists
 from apiserver.guards.scripts import LATIN, scripts_of
 
-# Longer texts are lists of names.
+# Texts with more are lists of names.
 MAX_CANDIDATES: Final = 32
+# More than any segment has; longer texts have no candidates.
+MAX_CHARS: Final = 10_000
 # Longer words are code or noise.
 MOST_LETTERS: Final = 40
 # With this share of words in capitals behind the first, and so many words, a text is a title.
@@ -101,6 +103,8 @@ class Candidate(NamedTuple):
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
     """Return a text's first MAX_CANDIDATES codes and names, without overlaps."""
+    if len(text) > MAX_CHARS:
+        return []
     codes = list(islice(_codes_in(text), MAX_CANDIDATES)) if _MAY_HAVE_CODE.search(text) is not None else []
     language = word_lists.language_of(tag)
     if LATIN not in scripts_of(tag):

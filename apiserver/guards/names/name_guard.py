@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from apiserver.guards.names import word_lists
-from apiserver.guards.names.candidates import candidates_in
+from apiserver.guards.names.candidates import MAX_CHARS, candidates_in
 from apiserver.guards.names.output_names import OutputNames
 from apiserver.guards.names.place_names import place_names_of
 from shared.languages import LanguagePair
-
-# Longer texts are not compared: no model translates them in one piece.
-MAX_CHARS: Final = 20_000
 
 
 def load_names(pairs: Iterable[LanguagePair]) -> None:
@@ -26,7 +22,7 @@ def load_names(pairs: Iterable[LanguagePair]) -> None:
 
 def lost_names(source: str, output: str, pair: LanguagePair) -> tuple[str, ...]:
     """Return the names and codes that the output lacks, each once."""
-    if max(len(source), len(output)) > MAX_CHARS:
+    if len(output) > MAX_CHARS:
         return ()
     candidates = candidates_in(source, pair.source)
     candidates = [candidate for candidate in candidates if candidate.text not in output]

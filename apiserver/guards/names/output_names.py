@@ -23,7 +23,7 @@ _NO_LETTER: Final = re.compile(r"[\W_]+")
 
 
 class OutputNames:
-    """The words of one output; a name is looked up, not compared with each."""
+    """Words of one output, in which names are looked up."""
 
     def __init__(self, text: str, pair: LanguagePair) -> None:
         self._text = text
@@ -50,7 +50,7 @@ class OutputNames:
         return self._has_form_of(candidate.text, name)
 
     def _has_as(self, written: str, words: Iterable[str]) -> bool:
-        """Return whether the output has one of the folded words, not with other marks."""
+        """Return whether the output has a folded word, without other marks."""
         forms = (form for word in words for form in self._words.get(word, ()))
         return any(not has_other_marks(written, form) for form in forms)
 

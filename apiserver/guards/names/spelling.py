@@ -79,7 +79,7 @@ def inflected_forms(name: str) -> Iterator[str]:
 
 
 def sounds_of(word: str) -> tuple[str, ...]:
-    """Return a folded word's sound, and that without the ending of Maria or Marie."""
+    """Return a folded word's sound, and that without Maria's ending."""
     if not LEAST_SOUNDED <= len(word) <= MAX_CACHED_CHARS:
         return ()
     sound = _sound(word)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Final
 
 from apiserver.guards.numbers.checks.comparison import unmatched_numbers
 from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
 from apiserver.guards.numbers.checks.notation import kept_notation
-from apiserver.guards.numbers.checks.phone_numbers import find_phone, phones_in
+from apiserver.guards.numbers.checks.phone_numbers import find_phones, phones_in
 from apiserver.guards.numbers.mentions import NumberMention
-from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, read_numbers
+from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, numbers_in
 from shared.languages import LanguagePair
 
-# A text with more is a table, and is not compared.
-MAX_NUMBERS: Final = 128
-# More than any segment has; longer texts are not compared.
-MAX_CHARS: Final = 20_000
 _Span = tuple[int, int]
 
 
@@ -31,28 +25,23 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     """Return the source's changed numbers.
 
     They are as the source writes them. If only the translation has others, it is the source's that share a value with them; without such, the
-    translation's.
+    translation's. Texts with too many numbers are not compared.
     """
-    if len(source) + len(translation) > MAX_CHARS:
-        return ()
     languages = language_of(pair.source), language_of(pair.target)
     if not (may_have_numbers(source, languages[0]) or may_have_numbers(translation, languages[1])):
         return ()
-    ours, theirs = (
-        list(islice(read_numbers(text, language), MAX_NUMBERS + 1))
-        for text, language in zip((source, translation), languages, strict=True)
-    )
-    if len(ours) > MAX_NUMBERS or len(theirs) > MAX_NUMBERS:
+    ours, theirs = numbers_in(source, languages[0]), numbers_in(translation, languages[1])
+    if ours is None or theirs is None:
         return ()
     known = all(map(knows_words, languages))
     phones = list(phones_in(source))
-    found = [find_phone(source[start:end], translation) for start, end in phones]
+    found = find_phones([source[start:end] for start, end in phones], translation)
     ours = _outside(ours, phones)
     theirs = _outside(theirs, [span for span in found if span is not None])
     spans = [span for span, other in zip(phones, found, strict=True) if other is None]
     spans += [(mention.start, mention.end) for mention in unmatched_numbers(ours, theirs, knows_words=known)]
     spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
-    times = times_in(source, languages[0])
+    times = list(times_in(source, languages[0]))
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:
         return tuple(dict.fromkeys(source[start:end] for start, end in _outermost(spans)))

@@ -130,7 +130,9 @@ def _read_single(text: str, start: int, end: int, group: str) -> tuple[NumberKin
 
 def value_of(digits: str) -> Value:
     """Return an integer, or many digits as plain text."""
-    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else _plain(digits).lstrip("0")
+    if len(digits) > MAX_INTEGER_DIGITS:
+        digits = _plain(digits).lstrip("0") or "0"
+    return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else digits
 
 
 def _plain(digits: str) -> str:

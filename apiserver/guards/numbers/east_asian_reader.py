@@ -97,7 +97,7 @@ def _chained(text: str, chain: Sequence[_Part], numerals: Numerals) -> NumberMen
     start, end = chain[0].start, chain[-1].end
     if len(chain) == 1 and not chain[0].numerals:
         return NumberMention(start, end, chain[0].kind, chain[0].readings)
-    if len(chain[0].numerals) > MAX_NUMERALS:
+    if sum(len(part.numerals) or 1 for part in chain) > MAX_NUMERALS:
         return NumberMention(start, end, NumberKind.HINT, ())
     if len(chain) == 1 and (few := _few(chain[0].numerals, numerals)):
         return NumberMention(start, end, NumberKind.HINT, (few,))

@@ -20,6 +20,9 @@ _TOKEN: Final = re.compile(rf"{CLOCK_OR_RUN}|(?P<vulgar>{VULGAR_FRACTION})|(?P<w
 _JOINING: Final = frozenset({" ", "-", "‑", "\u00a0", "\u202f", ""})
 # More words than any phrase has.
 _WINDOW: Final = 6
+# More words than any number has, and a larger scale: their products would be slow.
+_MAX_WORDS: Final = 24
+_LARGEST_SCALE: Final = 10**24
 
 
 class _Part(NamedTuple):
@@ -71,7 +74,7 @@ def _parts(text: str, lexicon: Lexicon | None) -> Iterator[_Part]:
         elif match["word"] is None:
             run = read_run(text, match)
             yield _Part(run.start, run.end, run.readings, kind=run.kind)
-        elif lexicon is not None:
+        elif lexicon is not None and lexicon.may_begin(words[index], match["word"]):
             window = slice(index, index + _WINDOW)
             count, part = _phrase(text, tokens[window], words[window], lexicon)
             if part is not None:
@@ -111,7 +114,7 @@ def _scaled(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMentio
     """Return digits with the scales behind them: 2 mil millones."""
     first, scale = parts[index], 1
     index += 1
-    while (part := _joined(text, parts, index)) is not None and part.entry is not None:
+    while scale < _LARGEST_SCALE and (part := _joined(text, parts, index)) is not None and part.entry is not None:
         if part.entry.role not in {Role.HUNDRED, Role.SCALE} or first.kind is NumberKind.CLOCK:
             break
         scale *= part.entry.value
@@ -128,7 +131,7 @@ def _composed(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMent
     first, composition = parts[index], Composition()
     entry = first.entry
     part: _Part | None = first
-    while part is not None and part.kind is NumberKind.WORDS:
+    while part is not None and part.kind is NumberKind.WORDS and len(composition.entries) < _MAX_WORDS:
         entry = part.entry
         if entry is None:
             following = _joined(text, parts, index + 1)

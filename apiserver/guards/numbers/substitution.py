@@ -10,7 +10,7 @@ from apiserver.guards.numbers.checks.half_day import times_in
 from apiserver.guards.numbers.checks.notation import is_version
 from apiserver.guards.numbers.checks.phone_numbers import phones_in
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention
-from apiserver.guards.numbers.reader import language_of, read_numbers
+from apiserver.guards.numbers.reader import language_of, numbers_in
 from apiserver.protection.number_conventions import convert_number, format_number
 from apiserver.protection.placeholder_encoding import LETTER
 from shared.languages import LanguagePair
@@ -33,12 +33,15 @@ class Substitute(NamedTuple):
 def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Substitute]:
     """Yield the numbers that are written as one of ``values``.
 
-    Without those to which words belong, such as "third" and "9 h 30".
+    Without those to which words belong, such as "third" and "9 h 30"; none if they are too many.
     """
+    mentions = numbers_in(text, language_of(pair.source))
+    if mentions is None:
+        return
     whole = [*_phones(text), *_times(text, pair)]
     whole = [each for each in whole if text[each.start : each.end] in values]
     yield from whole
-    for mention in read_numbers(text, language_of(pair.source)):
+    for mention in mentions:
         is_apart = all(mention.end <= each.start or each.end <= mention.start for each in whole)
         if is_apart and mention.is_demanded and text[mention.start : mention.end] in values:
             target = _written(text, mention, pair)

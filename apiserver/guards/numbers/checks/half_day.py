@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention
@@ -97,16 +97,17 @@ def times_in(text: str, language: str) -> Iterator[HalfDayTime]:
 
 
 def lost_halves(
-    times: Iterable[HalfDayTime], translation: str, theirs: Sequence[NumberMention], language: str
+    times: Sequence[HalfDayTime], translation: str, theirs: Sequence[NumberMention], language: str
 ) -> Iterator[HalfDayTime]:
     """Yield times whose half of the day the translation lacks or changed."""
     markers, behind = _MARKERS.get(language), _HALVES_BEHIND.get(language)
-    if markers is None or behind is None:
+    if not times or markers is None or behind is None:
         return
+    said = [half.search(translation) is not None for half in (markers.morning, markers.evening)]
     for time in times:
         is_evening = time.hour >= NOON
         own, other = (behind[1], behind[0]) if is_evening else behind
-        if (markers.evening if is_evening else markers.morning).search(translation) is not None:
+        if said[is_evening]:
             continue
         spoken = [mention for mention in theirs if _hour_of(mention) == time.hour]
         # Two names of one half, such as German "nachts", are both.

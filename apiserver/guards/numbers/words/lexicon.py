@@ -12,6 +12,7 @@ from typing import Final
 from apiserver.guards.numbers.mentions import HALF, Reading
 from apiserver.guards.numbers.words.cldr import month_names
 from apiserver.guards.numbers.words.ordinals import derive_ordinals
+from apiserver.guards.numbers.words.roman import roman_value
 from apiserver.guards.numbers.words.spellout import spell_numbers
 from apiserver.guards.numbers.words.vocabularies import VOCABULARIES, Vocabulary
 from apiserver.protection.number_conventions import CACHED_TAGS
@@ -60,6 +61,15 @@ class Lexicon:
     demanded: frozenset[str]
     joins: frozenset[str]
     compounds: frozenset[str]
+
+    def may_begin(self, word: str, written: str) -> bool:
+        """Return fast whether a number may begin so; ``written`` has capitals."""
+        return (
+            word in self.longest
+            or word in self.joins
+            or word[:_MIN_PREFIX] in self.compounds
+            or roman_value(written) > 0
+        )
 
     def compound(self, word: str) -> Entry | None:
         """Return the number that a word begins with (dreihundert, zehnjährig)."""

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.guards.numbers.changed_numbers import MAX_NUMBERS, changed_numbers, load_numbers
+from apiserver.guards.numbers.changed_numbers import changed_numbers, load_numbers
+from apiserver.guards.numbers.reader import MAX_CHARS, MAX_NUMBERS
 from shared.languages import LanguagePair
 
 # Category, pair, source, translation.
@@ -235,6 +236,12 @@ PARTS = st.sampled_from(
 ANY = st.lists(PARTS | st.text(st.characters(codec=None), max_size=3), max_size=30).map("".join)
 
 
+@pytest.mark.parametrize("text", [f"{'0' * 19}/3", f"{'9' * 5_000}/7", f"{'1' * 5_000}.5 euros", f"1{'億兆' * 3_000}"])
+def test_enormous_numbers_are_compared(text: str) -> None:
+    for pair in ("en-de", "de-en", "ja-en"):
+        assert all(value in text for value in changed_numbers(text, text, pair_of(pair)))
+
+
 @settings(max_examples=300, deadline=None)
 @given(ANY, ANY, st.sampled_from(["en-de", "fr-es", "ja-zh", "ko-en", "ar-tlh"]))
 def test_any_texts_can_be_compared(source: str, translation: str, pair: str) -> None:
@@ -250,9 +257,14 @@ def test_no_number_differs_from_itself(text: str, language: str) -> None:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "unit", ["1", "1,", "1 ", "hundred ", "one and ", "十", "万", "tausend", "두 ", "I", "halb ", "½"]
+    "unit",
+    [
+        *["1", "1,", "1 ", "0/3 ", "hundred ", "million ", "two thousand two million ", "one and ", "8 p.m. "],
+        *["十", "万", "1億兆", "tausend", "두 ", "I", "halb ", "½", "(030) 123-4567; "],
+    ],
 )
 @pytest.mark.parametrize("pair", ["en-de", "ja-ko", "fr-ar"])
 def test_hostile_texts_take_linear_time(unit: str, pair: str) -> None:
-    text = unit * (200_000 // len(unit))
-    changed_numbers(text, text[:-7], pair_of(pair))
+    for size in (MAX_CHARS, 200_000):
+        text = unit * (size // len(unit))
+        changed_numbers(text, text[:-7], pair_of(pair))

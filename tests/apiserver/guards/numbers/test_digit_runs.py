@@ -90,7 +90,9 @@ def test_digit_inside_a_word_is_a_hint() -> None:
 
 
 def test_long_digits_are_text_without_leading_zeros() -> None:
-    assert value_of("0" + "9" * MAX_INTEGER_DIGITS) == "9" * MAX_INTEGER_DIGITS
+    assert value_of("0" + "9" * (MAX_INTEGER_DIGITS + 1)) == "9" * (MAX_INTEGER_DIGITS + 1)
+    assert value_of("0" + "9" * MAX_INTEGER_DIGITS) == 10**MAX_INTEGER_DIGITS - 1
+    assert value_of("0" * (MAX_INTEGER_DIGITS + 1)) == 0
     assert value_of("٣" * 30) == "3" * 30
     assert readings_of("1" * 5000) == (("1" * 5000,),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver.guards.numbers.changed_numbers import changed_numbers
-from apiserver.guards.numbers.checks.phone_numbers import digits_of, find_phone, phones_in
+from apiserver.guards.numbers.checks.phone_numbers import digits_of, find_phones, phones_in
 from shared.languages import LanguagePair
 
 EN_FR = LanguagePair("en", "fr")
@@ -80,5 +80,4 @@ def test_place_and_digits() -> None:
     ((start, end),) = phones_in(text)
     assert text[start:end] == "+49 30 1234567"
     assert digits_of(text[start:end]) == "49301234567"
-    assert find_phone("+49 30 1234567", text) == (start, end)
-    assert find_phone("+49 30 1234568", text) is None
+    assert find_phones(["+49 30 1234567", "+49 30 1234568"], text) == [(start, end), None]
