@@ -68,6 +68,11 @@ def canonical_tag(text: str) -> str:
 
 
 @lru_cache(maxsize=CACHED_TAGS)
+def language_of(tag: str) -> str:
+    """Return a canonical tag's language, without script and region."""
+    return tag.partition("-")[0]
+
+
 def language_and_script(tag: str) -> tuple[str, str]:
     """Return a tag's (macro)language and likely script: cmn → zh, Hans."""
     full = langcodes.Language.get(tag).maximize()

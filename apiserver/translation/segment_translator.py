@@ -1,8 +1,8 @@
 """Segment translator: one segment, with fallbacks until the output passes the checks.
 
 Each stage runs if the one before failed: as it is (or without tags, which are put around their words afterwards), with
-another sampling or another encoding of placeholders, in pieces, the best of these with its issues. So the number of
-engine requests is bounded.
+another sampling or another encoding of placeholders, with placeholders for lost names and numbers, in pieces, the best
+of these with its issues. So the number of engine requests is bounded.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.glossary import pair_name, pair_names, parse_id
 from proxy.glossaries.matcher import TermMatcher
 from proxy.glossaries.owner import GlossaryOwner
-from shared.languages import LanguagePair, stand_ins
+from shared.languages import LanguagePair, language_of, stand_ins
 from shared.protocol.answers import Notice
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import AUTO, MAX_PHRASES, TranslateRequest
@@ -69,7 +69,7 @@ class TermFinder:
 
 
 def _without_variants(pair: LanguagePair) -> LanguagePair:
-    return LanguagePair(*(tag.partition("-")[0] for tag in pair))
+    return LanguagePair(*map(language_of, pair))
 
 
 def _with_terms(request: TranslateRequest, matcher: TermMatcher) -> RequestWithTerms:

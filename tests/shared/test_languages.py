@@ -13,6 +13,7 @@ from shared.languages import (
     LanguagePair,
     canonical_tag,
     closeness,
+    language_of,
     stand_in,
     stand_ins,
 )
@@ -29,6 +30,10 @@ REAL = st.builds(
     st.sampled_from(["", "US", "TW", "BR", "YU", "UK", "SU", "419", "001"]),
     st.sampled_from(["", "1996", "x-ours", "u-co-phonebk"]),
 )
+
+
+def test_language_is_read_without_script_and_region() -> None:
+    assert [language_of(tag) for tag in ("zh-Hant-TW", "en")] == ["zh", "en"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from apiserver.guards.names import word_lists
 from apiserver.guards.scripts import LATIN, scripts_of
+from shared.languages import language_of
 
 # Texts with more are lists of names.
 MAX_CANDIDATES: Final = 32
@@ -106,7 +107,7 @@ def candidates_in(text: str, tag: str) -> list[Candidate]:
     if len(text) > MAX_CHARS:
         return []
     codes = list(islice(_codes_in(text), MAX_CANDIDATES)) if _MAY_HAVE_CODE.search(text) is not None else []
-    language = word_lists.language_of(tag)
+    language = language_of(tag)
     if LATIN not in scripts_of(tag):
         names = _latin_words_in(text)
     elif language in word_lists.LISTED:

@@ -8,14 +8,14 @@ from apiserver.guards.names import word_lists
 from apiserver.guards.names.candidates import MAX_CHARS, candidates_in
 from apiserver.guards.names.output_names import OutputNames
 from apiserver.guards.names.place_names import place_names_of
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_of
 
 
 def load_names(pairs: Iterable[LanguagePair]) -> None:
     """Load the pairs' data, so that no first text waits."""
     for pair in pairs:
-        if word_lists.language_of(pair.source) in word_lists.LISTED:
-            word_lists.may_be_ordinary("", word_lists.language_of(pair.source))
+        if language_of(pair.source) in word_lists.LISTED:
+            word_lists.may_be_ordinary("", language_of(pair.source))
             place_names_of(pair.source)
             place_names_of(pair.target)
 

@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
-from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 
 from apiserver.guards.names.spelling import folded
-from shared.languages import LanguagePair
+from apiserver.protection.number_conventions import locale_of
+from shared.languages import LanguagePair, language_of
 
 # A catalog serves a few dozen languages; one takes about 1 MB.
 CACHED_LANGUAGES: Final = 64
@@ -58,10 +58,9 @@ def place_names_of(tag: str) -> PlaceNames:
 
 
 def _names(tag: str) -> Iterator[tuple[str, str]]:
-    yield from _exonyms(tag.partition("-")[0])
-    try:
-        locale = Locale.parse(tag, sep="-")
-    except (UnknownLocaleError, ValueError):  # CLDR does not know the language
+    yield from _exonyms(language_of(tag))
+    locale = locale_of(tag)
+    if locale is None:
         return
     yield from ((f"territory {key}", name) for key, name in cast("Mapping[str, str]", locale.territories).items())
     yield from ((f"language {key}", name) for key, name in cast("Mapping[str, str]", locale.languages).items())

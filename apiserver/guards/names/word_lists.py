@@ -1,7 +1,8 @@
 """Word lists: words that a translation need not keep.
 
 ``words/TAG.txt`` has a language's ordinary words in lower case; those in capitals are names although the same letters
-are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0035-names.md).
+are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0035-names.md); sources and licence:
+``words/ATTRIBUTION.md``.
 """
 
 from __future__ import annotations
@@ -26,11 +27,6 @@ LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
 # Languages that join nouns and write them with a capital: a capital says nothing.
 CAPITALIZED_NOUNS: Final = frozenset({"de"})
 _NO_WORDS: Final[frozenset[str]] = frozenset()
-
-
-def language_of(tag: str) -> str:
-    """Return a tag's language, without script and country."""
-    return tag.partition("-")[0]
 
 
 def may_be_ordinary(word: str, language: str) -> bool:

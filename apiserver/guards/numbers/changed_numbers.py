@@ -9,8 +9,8 @@ from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
 from apiserver.guards.numbers.checks.notation import kept_notation
 from apiserver.guards.numbers.checks.phone_numbers import find_phones, phones_in
 from apiserver.guards.numbers.mentions import NumberMention
-from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, numbers_in
-from shared.languages import LanguagePair
+from apiserver.guards.numbers.reader import knows_words, may_have_numbers, numbers_in
+from shared.languages import LanguagePair, language_of
 
 _Span = tuple[int, int]
 

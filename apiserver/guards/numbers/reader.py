@@ -22,11 +22,6 @@ _DIGIT: Final = re.compile(r"[\d¼-¾⅐-⅞]")
 _GROUP: Final = re.compile(r"\d+|[¼-¾⅐-⅞]")
 
 
-def language_of(tag: str) -> str:
-    """Return a tag's language, without script and region."""
-    return tag.partition("-")[0]
-
-
 def knows_words(language: str) -> bool:
     """Return whether a language's spelled numbers are known, not only digits."""
     return language in NUMERALS or lexicon_of(language) is not None

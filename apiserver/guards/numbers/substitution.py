@@ -10,10 +10,10 @@ from apiserver.guards.numbers.checks.half_day import times_in
 from apiserver.guards.numbers.checks.notation import is_version
 from apiserver.guards.numbers.checks.phone_numbers import phones_in
 from apiserver.guards.numbers.mentions import NumberKind, NumberMention
-from apiserver.guards.numbers.reader import language_of, numbers_in
+from apiserver.guards.numbers.reader import numbers_in
 from apiserver.protection.number_conventions import convert_number, format_number
 from apiserver.protection.placeholder_encoding import LETTER
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_of
 
 _VERBATIM: Final = re.compile(r"(?:[\d.,:/'’–—-]|[ \u00a0\u202f](?=\d{3}))+")
 _POINT: Final = re.compile(r"\d+\.\d+")

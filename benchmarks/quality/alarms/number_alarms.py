@@ -19,10 +19,11 @@ from typing import Final
 from apiserver.guards.numbers.changed_numbers import changed_numbers
 from apiserver.guards.numbers.mentions import NumberMention
 from apiserver.guards.numbers.numerals import NUMERALS
-from apiserver.guards.numbers.reader import language_of, read_numbers
+from apiserver.guards.numbers.reader import read_numbers
 from apiserver.guards.numbers.words.spellout import spell_numbers
 from benchmarks.harness.report import NONE, table
 from benchmarks.quality.alarms.name_alarms import MICROSECOND, ROUNDS, SEED, Rows, pair_of, read_rows
+from shared.languages import language_of
 
 CHANGES: Final = ("changed", "dropped")
 # Words that take a changed word's place.

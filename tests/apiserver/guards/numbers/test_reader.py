@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from apiserver.guards.numbers.reader import knows_words, language_of, may_have_numbers, read_numbers
+from apiserver.guards.numbers.reader import (
+    MAX_CHARS,
+    MAX_NUMBERS,
+    knows_words,
+    may_have_numbers,
+    numbers_in,
+    read_numbers,
+)
 
 
-def test_language_is_read_without_script_and_region() -> None:
-    assert [language_of(tag) for tag in ("zh-Hant-TW", "en")] == ["zh", "en"]
+def test_tables_and_long_texts_have_no_numbers() -> None:
+    assert numbers_in("7 " * MAX_NUMBERS, "en") == list(read_numbers("7 " * MAX_NUMBERS, "en"))
+    assert numbers_in("7 " * (MAX_NUMBERS + 1), "en") is None
+    assert numbers_in("seven ".ljust(MAX_CHARS), "en") == list(read_numbers("seven", "en"))
+    assert numbers_in("seven ".ljust(MAX_CHARS + 1), "en") is None
 
 
 def test_each_language_is_read_by_its_rules() -> None:
