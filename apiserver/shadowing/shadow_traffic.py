@@ -118,8 +118,10 @@ class ShadowTraffic:
         comparison: PairComparison,
     ) -> None:
         await asyncio.sleep(START_PAUSE_SECONDS)
+        # Nothing is withheld, and the candidate's confidence may be of another calibration, or of none.
+        request = work.request.model_copy(update={"confidence": False, "min_confidence": None})
         shadow = WorkItem(
-            work.request,
+            request,
             work.pair,
             Deadline.after(TIMEOUT_SECONDS, self._clock),
             f"shadow-{uuid.uuid4().hex}",
@@ -132,7 +134,7 @@ class ShadowTraffic:
         if answers:
             compared: list[ComparedText] = []
             for text, result, answer in zip(work.texts, results, answers, strict=True):
-                if needs_translation(text):
+                if needs_translation(text) and not result.is_too_uncertain:
                     compared.append(ComparedText.of(result, answer))
                     await asyncio.sleep(0)  # others' turn between two texts
             self._count(str(work.pair), comparison, compared, (seconds, candidate_seconds))

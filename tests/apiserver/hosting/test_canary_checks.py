@@ -21,19 +21,21 @@ from tests.support.scripted_engine import Asked, ScriptedEngine
 ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de", "de-en"], "prompt": "demo-tags"})
 
 
-async def check(engine: ScriptedEngine, seconds: float = 10.0) -> tuple[CanaryRound, dict[str, str | None]]:
+async def check(
+    engine: ScriptedEngine, seconds: float = 10.0, entry: ModelEntry = ENTRY
+) -> tuple[CanaryRound, dict[str, str | None]]:
     """Check both pairs on the engine; return the round and what is wrong with each pair."""
-    encoders = {pair: PromptEncoder.of(ENTRY.family, pair, engine) for pair in ENTRY.all_pairs}
+    encoders = {pair: PromptEncoder.of(entry.family, pair, engine) for pair in entry.all_pairs}
     admission = ModelAdmission(engine.max_num_seqs, QueueBounds(1.0, 300), time.monotonic)
-    guard, sampling, slots = QualityGuard(OutputLanguage()), sampling_for(ENTRY, engine), admission.new_slots(4)
-    model = RunningModel(ENTRY, engine, encoders, sampling, guard, ApiServerMetrics(), admission, slots)
+    guard, sampling, slots = QualityGuard(OutputLanguage()), sampling_for(entry, engine), admission.new_slots(4)
+    model = RunningModel(entry, engine, encoders, sampling, guard, ApiServerMetrics(), admission, slots)
     translator = Translator(model)
     issues: dict[str, str | None] = {}
 
     def note(pair: LanguagePair, issue: str | None) -> None:
         issues[str(pair)] = issue
 
-    return await CanaryChecks(ENTRY, seconds, time.monotonic).check(translator, ENTRY.all_pairs, note), issues
+    return await CanaryChecks(entry, seconds, time.monotonic).check(translator, entry.all_pairs, note), issues
 
 
 async def test_translated_canaries_pass() -> None:
@@ -53,6 +55,17 @@ async def test_untranslated_canary_is_an_issue_of_its_pair() -> None:
     assert issues["de-en"] is None
     assert issues["en-de"]
     assert outcome.passed == 1
+
+
+async def test_canary_with_a_lost_name_passes() -> None:
+    entry = ENTRY.model_copy(update={"canaries": {"en": "My name is Zuzana.", "de": "Ich habe 3 Katzen."}})
+    engine = ScriptedEngine(entry)
+    engine.answer = lambda asked: GenerationResult(
+        "Mein Name ist Anna." if "name" in asked.text else "I have many cats.", "stop"
+    )
+    outcome, issues = await check(engine, entry=entry)
+    assert issues == {"en-de": None, "de-en": None}
+    assert outcome.passed == 2
 
 
 async def test_refused_canary_says_why() -> None:

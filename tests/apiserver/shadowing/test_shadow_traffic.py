@@ -269,6 +269,16 @@ async def test_texts_without_words_are_not_compared() -> None:
         await fixture.until(texts=1)
 
 
+async def test_withheld_texts_are_not_compared() -> None:
+    async with shadowed() as fixture:
+        work = work_of(["word", "there"], min_confidence=0.9)
+        withheld = result_of("[word]").model_copy(update={"confidence": 0.1}).at_least(0.9)
+        fixture.traffic.offer(work, [withheld, result_of("[there]")], fixture.candidate, [fixture.serving])
+        await fixture.until(texts=1, equal=1.0)
+        assert not any(asked.wants_logprobs for asked in fixture.engine.asked)
+        assert fixture.report.candidate.warnings == {}
+
+
 async def test_candidate_that_dies_is_counted() -> None:
     async with shadowed() as fixture:
         fixture.engine.gate.clear()
