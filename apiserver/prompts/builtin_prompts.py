@@ -29,12 +29,12 @@ _DEMO_TAGS: Final = PromptFamily(
     copies_literals=False,
 )
 
-# Its models learnt placeholders as tokens (models/tokenizer.py).
+# Its models learnt placeholders as tokens (models/tokenizer.py), and number them without regard to their kind.
 _DEMO_PLACEHOLDER_TOKENS: Final = replace(
     _DEMO_TAGS,
     name="demo-placeholders",
     placeholder_style=PlaceholderStyle(
-        open="<g{n}>", close="</g{n}>", alone="<x{n}/>", name="<n{n}/>", quantity="<q{n}/>"
+        open="<g{n}>", close="</g{n}>", alone="<x{n}/>", name="<n{n}/>", quantity="<q{n}/>", most=12
     ),
 )
 

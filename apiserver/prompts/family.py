@@ -48,7 +48,8 @@ class PlaceholderStyle:
 
     ``open``, ``close``, ``alone``, ``name`` and ``quantity`` spell placeholder ``{n}``; None: the model keeps no such
     tags. ``names`` and ``quantities`` are used once each, the most reliable first; if empty, ``name`` and ``quantity``
-    are used, or ``alone``.
+    are used, or ``alone``. ``most`` placeholders of a segment, of all kinds together, can be spelled (a pair of tags is
+    one); None: any number.
     """
 
     names: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class PlaceholderStyle:
     alone: str | None = None
     name: str | None = None
     quantity: str | None = None
+    most: int | None = None
 
 
 # All cards agree on these, but not with CLDR.

@@ -94,7 +94,7 @@ def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in
 
 
 def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
-    """Encode placeholders in the family's style; None if it lacks a spelling."""
+    """Encode placeholders in the family's style; None if it lacks spellings."""
     names = iter([name for name in style.names if name not in text])
     quantities = iter([number for number in style.quantities if number not in text])
     inside = {char for char, _ in placeholders_in(text)}
@@ -125,10 +125,19 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
                 spelling = _numbered(style.quantity or style.alone, number)
             case _:
                 spelling = _numbered(style.alone, number)
-        if spelling is None or spelling in text:
+        if spelling is None or spelling in text or (style.most is not None and number > style.most):
             return None
         spellings.append((spelling, char))
     return EncodedText(substitute(text, {char: spelling for spelling, char in spellings}), tuple(spellings))
+
+
+def count_spelled(text: str, placeholders: Sequence[Placeholder]) -> int:
+    """Count the text's placeholders; a pair of tags is one."""
+    inside = {index for _, index in placeholders_in(text)}
+    return sum(
+        placeholders[index].kind is not PlaceholderKind.CLOSE or placeholders[index].partner not in inside
+        for index in inside
+    )
 
 
 def _numbered(template: str | None, number: int) -> str | None:

@@ -20,12 +20,13 @@ from apiserver.formats.document import (
     placeholder_char,
 )
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
-from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
+from apiserver.guards.names.candidate import Candidate, CandidateKind
+from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.numbers.mentions import NumberKind
 from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
-from apiserver.protection.placeholder_encoding import placeholders_in
+from apiserver.protection.placeholder_encoding import count_spelled, placeholders_in
 from shared.languages import LanguagePair, language_of
 
 # A model knows a name of so few tokens.
@@ -39,6 +40,9 @@ _JOINT: Final = re.compile("[ \u00a0/-]")
 _SINGULARS: Final = frozenset({"0", "1"})
 _DECIMAL: Final = re.compile(r"\d+(?:[.,]\d{1,2}|[.,]\d{4,}|/\d+)")
 _HALF_DAY: Final = re.compile(r"\s?[AaPp]\.?\s?[Mm]\b")
+# Annas Haus; names that end with an s have an apostrophe there.
+_GERMAN_GENITIVE: Final = re.compile(r"(?<=[^\W\d_s])s [A-ZÄÖÜ]")
+_POSSESSIVE: Final = re.compile(rf"({PLACEHOLDER_CHAR.pattern})(?=['’]s(?!\w))")
 _GENITIVE: Final = re.compile(rf"({PLACEHOLDER_CHAR.pattern})s(?!\w)")
 
 
@@ -110,15 +114,20 @@ def _copied_numbers(text: str, pair: LanguagePair) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A segment with placeholders for its masks, behind its own in ``placeholders``."""
+    """A segment with placeholders for its masks, behind its own in ``placeholders``.
+
+    ``stems``: targets without the s of a German genitive, by placeholder.
+    """
 
     text: str
     placeholders: tuple[Placeholder, ...]
     targets: dict[str, str]
+    stems: dict[str, str]
 
     def unmasked(self, text: str) -> str:
-        """Return a translation with the masks' targets, and Lukas' for Lukass."""
-        return "".join(self.targets.get(char, char) for char in _GENITIVE.sub(self._genitive, text))
+        """Return a translation with the masks' targets: Lukas', not Lukass."""
+        text = _POSSESSIVE.sub(lambda match: self.stems.get(match[1], match[1]), _GENITIVE.sub(self._genitive, text))
+        return "".join(self.targets.get(char, char) for char in text)
 
     def _genitive(self, match: re.Match[str]) -> str:
         return f"{match[1]}’" if self.targets.get(match[1], "")[-1:] in _SIBILANTS else match.group()
@@ -129,20 +138,25 @@ def mask(
 ) -> MaskedText | None:
     """Replace as many masks as the style can spell; None without any."""
     left = _free_spellings(text, placeholders, style)
+    most = MAX_PLACEHOLDERS
+    if style.most is not None:
+        most = min(most, len(placeholders) + style.most - count_spelled(text, placeholders))
     parts: list[str] = []
-    extended, targets, copied = list(placeholders), dict[str, str](), 0
+    extended, targets, stems, copied = list(placeholders), dict[str, str](), dict[str, str](), 0
     for each in _joined(text, sorted(masks)):
-        if each.start < copied or not left[each.kind] or len(extended) >= MAX_PLACEHOLDERS:
+        if each.start < copied or not left[each.kind] or len(extended) >= most:
             continue
         left[each.kind] -= 1
         char = placeholder_char(len(extended))
         extended.append(Placeholder(each.kind, text[each.start : each.end], each.target, is_text=True))
         targets[char] = each.target
+        if each.kind is PlaceholderKind.NAME and _GERMAN_GENITIVE.match(text, each.end - 1) is not None:
+            stems[char] = each.target[:-1]
         parts += [text[copied : each.start], char]
         copied = each.end
     if not targets:
         return None
-    return MaskedText("".join([*parts, text[copied:]]), tuple(extended), targets)
+    return MaskedText("".join([*parts, text[copied:]]), tuple(extended), targets, stems)
 
 
 def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:

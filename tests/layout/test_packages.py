@@ -21,6 +21,7 @@ SMALL: dict[str, str] = {
 # Modules without a test file of their own name, and the tests that cover them: what only passes things on, or only shows over a socket, is tested there.
 TESTED_ELSEWHERE = {
     "apiserver/engine/interface.py": "tests/apiserver/engine/test_vllm_engine.py",
+    "apiserver/guards/names/candidate.py": "tests/apiserver/guards/names/test_candidates.py",
     "apiserver/guards/numbers/mentions.py": "tests/apiserver/guards/numbers/checks/test_comparison.py",
     "apiserver/guards/numbers/numerals.py": "tests/apiserver/guards/numbers/test_east_asian_reader.py",
     "apiserver/guards/numbers/words/vocabularies.py": "tests/apiserver/guards/numbers/words/test_lexicon.py",

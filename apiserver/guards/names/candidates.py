@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
-from apiserver.guards.names import word_lists
+from apiserver.guards.names import name_phrases, word_lists
+from apiserver.guards.names.candidate import Candidate, CandidateKind
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import language_of
 
@@ -36,10 +36,12 @@ _CODE: Final = (
     r"(?<![\w@#&./-])(?=[A-Za-z0-9-]{0,24}[A-Z])(?=[A-Za-z-]{0,24}\d)(?![^\s]{0,48}[a-z]{2})"
     r"[A-Za-z0-9]{1,24}(?:[-_/.][A-Za-z0-9]{1,24}){0,4}(?![\w-])"
 )
+# A capital behind an acronym: USB-C.
+_VARIANT: Final = r"(?<![\w@#&./-])[A-Z]{2,4}-[A-Z](?![\w-])"
 # A word with two digits behind it, or words joined by underscores.
 _IDENTIFIER: Final = r"(?<![\w@#&./-])(?:[A-Z][a-z]{1,24}\d{2,8}|[A-Za-z0-9]{1,24}(?:_[A-Za-z0-9]{1,24}){1,4}(?:\.[a-z0-9]{1,5})?)(?![\w-])"
-_HANDLE_OR_CODE: Final = re.compile(f"{_HANDLE}|{_CODE}|{_IDENTIFIER}")
-_MAY_HAVE_CODE: Final = re.compile(r"[@\d_]")
+_HANDLE_OR_CODE: Final = re.compile(f"{_HANDLE}|{_CODE}|{_IDENTIFIER}|{_VARIANT}")
+_MAY_HAVE_CODE: Final = re.compile(r"[@\d_]|[A-Z]-[A-Z]")
 # Times and amounts, which the numbers guard reads.
 _AMOUNT: Final = re.compile(r"\d[\d.,:/-]*[A-Za-z]{1,3}|[A-Z]{1,3}\d+[.,:]\d\d|[A-Z]{3}\d+")
 _ROMAN: Final = re.compile("[IVXLCDM]{1,7}")
@@ -77,29 +79,16 @@ _OFFICES: Final = frozenset(
         "Gott",
     ]
 )
+# Behind a product's name, also behind an article.
+_EDITIONS: Final = frozenset(
+    ["Pro", "Max", "Plus", "Mini", "Air", "Lite", "Light", "Ultra", "Premium", "Go", "SE", "XL", "XS"]
+)
 # A Latin word with a capital in a text of another script.
 _LATIN_WORD: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,2}[A-Z])[A-Za-z\u00c0-\u024f]{2,40}(?![A-Za-z0-9])")
 # Such words that are ordinary there.
 _LOANS: Final = frozenset(
     {"OK", "CD", "DVD", "PC", "TV", "ID", "NG", "UFO", "ATM", "CM", "DM", "OL", "HP", "SF", "VIP", "NO", "PR", "BBQ"}
 )
-
-
-class CandidateKind(StrEnum):
-    """Kind of a candidate."""
-
-    CODE = "code"  # a handle or product code: kept to the letter
-    NAME = "name"
-    ACRONYM = "acronym"  # may have its letters in another order
-
-
-class Candidate(NamedTuple):
-    """A name or code, and its position."""
-
-    start: int
-    end: int
-    kind: CandidateKind
-    text: str
 
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
@@ -111,7 +100,7 @@ def candidates_in(text: str, tag: str) -> list[Candidate]:
     if LATIN not in scripts_of(tag):
         names = _latin_words_in(text)
     elif language in word_lists.LISTED:
-        names = _names_in(text, language)
+        names = _outermost(name_phrases.whole_name(text, name, language) for name in _names_in(text, language))
     else:
         names = ()
     return sorted([*codes, *islice(_apart_from(codes, names), MAX_CANDIDATES)])[:MAX_CANDIDATES]
@@ -125,6 +114,17 @@ def _codes_in(text: str) -> Iterator[Candidate]:
 
 def _apart_from(codes: Iterable[Candidate], names: Iterable[Candidate]) -> Iterator[Candidate]:
     return (name for name in names if all(name.end <= code.start or code.end <= name.start for code in codes))
+
+
+def _outermost(names: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield names without those that a phrase has: Van der Linden."""
+    last: Candidate | None = None
+    for name in names:
+        if last is not None and last.start < name.start:
+            yield last
+        last = name
+    if last is not None:
+        yield last
 
 
 def _latin_words_in(text: str) -> Iterator[Candidate]:
@@ -153,7 +153,7 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
             is_name = not word_lists.may_be_ordinary(word, language)
         else:
             is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
-        if is_name:
+        if is_name or (word in _EDITIONS and _is_edition(text, start, language)):
             yield Candidate(start, match.end(), CandidateKind.NAME, word)
 
 
@@ -169,6 +169,16 @@ def _is_surname(text: str, match: re.Match[str], language: str) -> bool:
     if (second[:1].isupper() and second != "I") or _ARTICLES.fullmatch(second):
         return False
     return not word_lists.may_be_ordinary(first, language)
+
+
+def _is_edition(text: str, start: int, language: str) -> bool:
+    """Return whether the word before is a product's name: the Nordlys Pro."""
+    before = _TWO_BEFORE.search(text, max(0, start - 2 * MOST_LETTERS), start)
+    return (
+        before is not None
+        and before["first"][0].isupper()
+        and not word_lists.may_be_ordinary(before["first"], language)
+    )
 
 
 def _is_ordinary_acronym(word: str, language: str) -> bool:

@@ -9,17 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from apiserver.guards.names import place_names
-from apiserver.guards.names.candidates import Candidate, CandidateKind
+from apiserver.guards.names import place_names, word_lists
+from apiserver.guards.names.candidate import Candidate, CandidateKind
 from apiserver.guards.names.spelling import folded, has_other_marks, inflected_forms, sounds_alike, sounds_of
 from apiserver.guards.names.transliteration import is_in_hangul, is_in_katakana
 from apiserver.guards.scripts import LATIN, scripts_of
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_of
 
 # Longer names are found inside words: Bostonreise.
 LEAST_INSIDE: Final = 5
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_NO_LETTER: Final = re.compile(r"[\W_]+")
+# Letters or digits of a code, what may stand between them, and nothing more but a plural's s.
+_PART: Final = re.compile(r"[a-z]+|\d+")
+_BETWEEN: Final = r"[\W_]{0,3}"
+_NOTHING_BEFORE: Final = "(?<![a-z0-9])"
+_NOTHING_BEHIND: Final = "(?!s?[a-rt-z0-9]|ss)"
 
 
 class OutputNames:
@@ -32,38 +36,60 @@ class OutputNames:
         self._words: defaultdict[str, list[str]] = defaultdict(list)
         for word in words:
             self._words[folded(word)].append(word)
+        language = language_of(pair.target)
+        # Other languages may join words too.
+        self._joins = language in word_lists.CAPITALIZED_NOUNS or language not in word_lists.LISTED
+        # "Sake" is a German noun; other scripts write "Web" for web.
+        is_noun = language_of(pair.source) in word_lists.CAPITALIZED_NOUNS
+        self._keeps_capitals = LATIN in scripts_of(pair.source) and not is_noun
         self._acronyms = {"".join(sorted(word)) for word in words if word.isupper()}
 
     def has(self, candidate: Candidate) -> bool:
         """Return whether the output has the candidate, or nobody can tell."""
-        name = folded(candidate.text)
-        if candidate.kind is CandidateKind.CODE:
-            return _letters_and_digits(candidate.text) in self._letters_and_digits
-        if self._has_as(candidate.text, [name]) or self._has_as(candidate.text, self._longer_words(name)):
+        if candidate.kind is CandidateKind.CODE or "-" in candidate.text:
+            return self._has_code(candidate.text)
+        particles, _, last = candidate.text.rpartition(" ")
+        if not particles:
+            return self.has_word(last, candidate.kind)
+        # Where the name itself is kept, its particles are: "der Linden".
+        return self._has_code(candidate.text) if folded(last) in self._words else self.has_word(last, candidate.kind)
+
+    def _has_code(self, code: str) -> bool:
+        """Return whether it has the letters and digits, with any signs between."""
+        parts = _parts_of(_normalized(code))
+        if "".join(parts) not in self._all_parts:
+            return False
+        pattern = rf"{_NOTHING_BEFORE}{_BETWEEN.join(map(re.escape, parts))}{_NOTHING_BEHIND}"
+        return re.search(pattern, self._normalized) is not None
+
+    def has_word(self, word: str, kind: CandidateKind = CandidateKind.NAME) -> bool:
+        """Return whether the output has one word's name in any form."""
+        name = folded(word)
+        if self._has_as(word, [name]) or self._has_as(word, self._longer_words(name)):
             return True
-        letters = "".join(sorted(candidate.text.removesuffix("s")))
-        if candidate.kind is CandidateKind.ACRONYM and letters in self._acronyms:
+        if kind is CandidateKind.ACRONYM and "".join(sorted(word.removesuffix("s"))) in self._acronyms:
             return True
         scripts = scripts_of(self._pair.target)
         if LATIN not in scripts and LATIN in scripts_of(self._pair.source):
-            return candidate.kind is CandidateKind.ACRONYM or self._has_transliterated(name, scripts)
-        return self._has_form_of(candidate.text, name)
+            return kind is CandidateKind.ACRONYM or self._has_transliterated(name, scripts)
+        return self._has_form_of(word, name)
 
     def _has_as(self, written: str, words: Iterable[str]) -> bool:
-        """Return whether the output has a folded word, without other marks."""
+        """Return whether the output has a folded word, with its marks and capital."""
+        needs_capital = self._keeps_capitals and written[0].isupper() and not written.isupper()
         forms = (form for word in words for form in self._words.get(word, ()))
-        return any(not has_other_marks(written, form) for form in forms)
+        return any(not has_other_marks(written, form) and not (needs_capital and form[0].islower()) for form in forms)
 
     def _longer_words(self, name: str) -> Iterator[str]:
-        if len(name) >= LEAST_INSIDE and name in self._all_words:
+        if self._joins and len(name) >= LEAST_INSIDE and name in self._all_words:
             yield from (word for word in self._words if name in word)
 
     def _has_form_of(self, written: str, name: str) -> bool:
-        capital = (word for word in inflected_forms(name) if self._is_capital(word))
+        capital = (word for word in inflected_forms(name, self._pair) if self._is_capital(word))
         if self._has_as(written, capital) or self._has_as(written, self._words_like(name)):
             return True
         others = place_names.translated_words(name, self._pair)
-        return any(form in self._words for other in others for form in (other, *inflected_forms(other)))
+        return any(form in self._words for other in others for form in (other, *inflected_forms(other, self._pair)))
 
     def _words_like(self, name: str) -> Iterator[str]:
         """Yield the words with a capital that sound like the name."""
@@ -93,10 +119,20 @@ class OutputNames:
         return words
 
     @cached_property
-    def _letters_and_digits(self) -> str:
-        return _letters_and_digits(self._text)
+    def _normalized(self) -> str:
+        return _normalized(self._text)
+
+    @cached_property
+    def _all_parts(self) -> str:
+        return "".join(_parts_of(self._normalized))
 
 
-def _letters_and_digits(text: str) -> str:
-    """Return a text without signs, spaces, case and width."""
-    return _NO_LETTER.sub("", unicodedata.normalize("NFKC", text)).casefold()
+def _normalized(text: str) -> str:
+    """Return a text without marks, case and width."""
+    return folded(unicodedata.normalize("NFKC", text))
+
+
+def _parts_of(text: str) -> list[str]:
+    """Return the letters and the digits of a normalised text."""
+    parts: list[str] = _PART.findall(text)
+    return parts

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
+
+from shared.languages import LanguagePair, language_of
 
 # Words repeat themselves within a text and between texts; longer ones are noise, and would fill the memory.
 CACHED_WORDS: Final = 8192
 MAX_CACHED_CHARS: Final = 64
 # Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
 _ENDINGS: Final = frozenset(["s", "es", "n", "en", "ns", "er", "ers", "ern", "ner", "ners"])
+# Of these languages; others may have any.
+_ENDINGS_OF: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(["en", "fr", "es"], frozenset(["s", "es"]))
 # It keeps so many letters, and this share of the name.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
@@ -41,7 +45,7 @@ _SOUNDS: Final = {
     "cy": "s",
     "x": "ks",
     "c": "k",
-    "z": "s",
+    "za": "sa",
     "y": "i",
     "j": "i",
     "w": "v",
@@ -68,12 +72,12 @@ def _folded(word: str) -> str:
     return "".join(char for char in letters if not unicodedata.combining(char)).translate(_LIGATURES)
 
 
-def inflected_forms(name: str) -> Iterator[str]:
-    """Yield a folded name's forms: with an ending, and without one."""
+def inflected_forms(name: str, pair: LanguagePair) -> Iterator[str]:
+    """Yield a folded name's forms: with a target's ending, without a source's."""
     if len(name) >= LEAST_SHARED:
-        yield from (name + ending for ending in _ENDINGS)
+        yield from (name + ending for ending in _ENDINGS_OF.get(language_of(pair.target), _ENDINGS))
     least = max(LEAST_SHARED, SHARED_SHARE * len(name))
-    for ending in _ENDINGS:
+    for ending in _ENDINGS_OF.get(language_of(pair.source), _ENDINGS):
         if name.endswith(ending) and len(name) - len(ending) >= least:
             yield name.removesuffix(ending)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from apiserver.guards.numbers.checks.comparison import unmatched_numbers
+from apiserver.guards.numbers.checks.dates import kept_months, lost_days
 from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
+from apiserver.guards.numbers.checks.neighbours import changed_neighbours
 from apiserver.guards.numbers.checks.notation import kept_notation
 from apiserver.guards.numbers.checks.phone_numbers import find_phones, phones_in
+from apiserver.guards.numbers.checks.repeats import repeated_numbers
 from apiserver.guards.numbers.mentions import NumberMention
 from apiserver.guards.numbers.reader import knows_words, may_have_numbers, numbers_in
 from shared.languages import LanguagePair, language_of
@@ -41,10 +44,15 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     spans = [span for span, other in zip(phones, found, strict=True) if other is None]
     spans += [(mention.start, mention.end) for mention in unmatched_numbers(ours, theirs, knows_words=known)]
     spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
+    for span in changed_neighbours(source, translation, pair):
+        spans += [(each.start, each.end) for each in ours if each.start < span[1] and span[0] < each.end]
+    spans += [*kept_months(source, translation, pair), *lost_days(source, translation, pair)]
     times = list(times_in(source, languages[0]))
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:
         return tuple(dict.fromkeys(source[start:end] for start, end in _outermost(spans)))
+    if repeated := list(repeated_numbers(ours, theirs, translation)):
+        return tuple(dict.fromkeys(_texts(source, repeated)))
     invented = unmatched_numbers(theirs, ours, knows_words=known)
     return tuple(dict.fromkeys(_origins(invented, translation, ours, source)))
 

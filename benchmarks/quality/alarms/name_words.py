@@ -19,6 +19,7 @@ from typing import Final
 
 from apiserver.guards.names.spelling import folded, inflected_forms, sounds_alike
 from apiserver.guards.names.word_lists import CAPITALIZED_NOUNS, is_ordinary_among
+from shared.languages import LanguagePair
 
 OTHERS: Final = ("de", "fr", "es")
 # Written by a program, with names put into frames.
@@ -38,7 +39,8 @@ SURE_INSIDE: Final = 4
 CLEAR_TIMES: Final = 5
 CLEAR_SHARE: Final = 0.9
 CLEAR_SMALL: Final = 0.02
-_WORD: Final = re.compile(r"[^\W\d_]+")
+# No part of an address: example.com, @name.
+_WORD: Final = re.compile(r"(?<![\w@/])(?<!\w\.)[^\W\d_]+(?![\w@/]|\.\w)")
 _START: Final = re.compile('(?:^|[.!?…:;]["\'”»)]*\\s+|["“„«(¿¡\\-–—]\\s*)$')
 
 
@@ -71,7 +73,9 @@ def is_held_out(number: int) -> bool:
     return number % HELD_OUT == 0
 
 
-def count_words(counts: defaultdict[str, WordCounts], text: str, translation: str, source: str) -> None:
+def count_words(
+    counts: defaultdict[str, WordCounts], text: str, translation: str, source: str, pair: LanguagePair
+) -> None:
     """Count a text's words."""
     capitals = {folded(word) for word in _WORD.findall(translation) if not word[0].islower()}
     seen: set[str] = set()
@@ -82,7 +86,7 @@ def count_words(counts: defaultdict[str, WordCounts], text: str, translation: st
         elif word[0].isupper() and len(word) > 1 and word not in seen:
             seen.add(word)
             name, count = folded(word), counts[word]
-            is_kept = not capitals.isdisjoint({name, *inflected_forms(name)}) or any(
+            is_kept = not capitals.isdisjoint({name, *inflected_forms(name, pair)}) or any(
                 sounds_alike(name, other) for other in capitals
             )
             count.capital += 1
@@ -151,8 +155,8 @@ def main() -> None:
         for folder in options.pairs:
             for number, english, translation, source in rows_of(folder, other):
                 if not is_held_out(number):
-                    count_words(counts["en"], english, translation, source)
-                    count_words(counts[other], translation, english, source)
+                    count_words(counts["en"], english, translation, source, LanguagePair("en", other))
+                    count_words(counts[other], translation, english, source, LanguagePair(other, "en"))
     for tag, words in counts.items():
         listed = listed_words(words, tag)
         (options.out / f"{tag}.txt").write_text("\n".join([*listed, ""]), encoding="utf-8")

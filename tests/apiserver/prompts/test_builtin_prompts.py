@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, TextPiece
 from apiserver.prompts.template_slots import PromptError
-from models.tokenizer import ALONE, CLOSE, NAME, OPEN, QUANTITY
+from models.tokenizer import ALONE, CLOSE, NAME, OPEN, PLACEHOLDERS, QUANTITY
 from shared.languages import LanguagePair, canonical_tag
 
 Messages = Sequence[Mapping[str, str]]
@@ -454,3 +454,4 @@ def test_no_text_adds_a_control_token_to_the_demo_prompt(text: str) -> None:
 def test_placeholders_are_spelled_as_the_trained_tokens() -> None:
     style = FAMILIES["demo-placeholders"].placeholder_style
     assert (style.open, style.close, style.alone, style.name, style.quantity) == (OPEN, CLOSE, ALONE, NAME, QUANTITY)
+    assert style.most == PLACEHOLDERS

@@ -11,6 +11,7 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import (
     EncodedText,
+    count_spelled,
     encode_in_style,
     encode_literally,
     is_well_nested,
@@ -166,6 +167,31 @@ def test_names_and_quantities_may_have_tags_of_their_own() -> None:
     assert encoded is not None
     assert encoded.text == "<n1/> ran <q2/>"
     assert encoded.restore("<q2/> lief <n1/>") == f"{B} lief {A}"
+
+
+def test_no_style_spells_more_placeholders_than_its_most() -> None:
+    style = FAMILIES["demo-placeholders"].placeholder_style
+    kinds = (PlaceholderKind.NAME, PlaceholderKind.QUANTITY, PlaceholderKind.ALONE)
+    placeholders = [Placeholder(kinds[index % 3], "x", "x") for index in range(13)]
+    chars = [placeholder_char(index) for index in range(13)]
+    assert encode_in_style(" ".join(chars), placeholders, style) is None
+    encoded = encode_in_style(" ".join(chars[:12]), placeholders, style)
+    assert encoded is not None
+    assert encoded.text.endswith("<n10/> <q11/> <x12/>")
+    assert encode_in_style(" ".join(chars), placeholders, NUMBERED) is not None
+
+
+def test_pairs_of_tags_count_once() -> None:
+    style = FAMILIES["demo-placeholders"].placeholder_style
+    placeholders = [tag for index in range(0, 26, 2) for tag in pair(index, index + 1)]
+    pairs = [f"{placeholder_char(index)}a{placeholder_char(index + 1)}" for index in range(0, 26, 2)]
+    assert count_spelled("".join(pairs), placeholders) == 13
+    assert encode_in_style("".join(pairs), placeholders, style) is None
+    encoded = encode_in_style("".join(pairs[:12]), placeholders, style)
+    assert encoded is not None
+    assert encoded.text.endswith("<g12>a</g12>")
+    # Without its partner, a closing tag is a placeholder of its own.
+    assert count_spelled(placeholder_char(1), placeholders) == 1
 
 
 @pytest.mark.parametrize(

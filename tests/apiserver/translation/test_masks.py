@@ -9,6 +9,7 @@ from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder
 from apiserver.guards.issues import ECHO, NAME_CHANGED
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS, PlaceholderStyle
+from apiserver.protection.placeholder_encoding import encode_in_style
 from apiserver.translation.masks import MAX_MASKS, Mask, MaskPolicy, mask, masks_of_values
 from shared.languages import LanguagePair
 
@@ -76,6 +77,23 @@ def test_only_as_many_masks_as_spellings() -> None:
     assert len(tagged.targets) == MAX_MASKS
 
 
+def test_masks_count_the_own_placeholders_of_a_segment() -> None:
+    text = " ".join([*map(placeholder_char, range(9)), "Zuzana, 51 and Ifeoma, 52"])
+    own = [Placeholder(PlaceholderKind.ALONE, "<br>", "<br>")] * 9
+    wanted = [name_mask(text, "Zuzana"), name_mask(text, "Ifeoma")]
+    wanted += [
+        Mask(text.index(number), text.index(number) + 2, PlaceholderKind.QUANTITY, number) for number in ("51", "52")
+    ]
+    style = FAMILIES["demo-placeholders"].placeholder_style
+    masked = mask(text, own, wanted, style)
+    assert masked is not None
+    assert list(masked.targets.values()) == ["Zuzana", "51", "Ifeoma"]
+    assert masked.text.endswith(", 52")
+    assert encode_in_style(masked.text, masked.placeholders, style) is not None
+    full = " ".join([*map(placeholder_char, range(12)), "Zuzana"])
+    assert mask(full, own[:1] * 12, [name_mask(full, "Zuzana")], style) is None
+
+
 def test_neighbouring_names_are_one_mask() -> None:
     text = "Priyanka Deshmukh saw Zuzana."
     masked = mask(text, [], [name_mask(text, name) for name in ("Priyanka", "Deshmukh", "Zuzana")], DEMO)
@@ -102,3 +120,19 @@ def test_genitive_is_written_as_german_does(name: str, expected: str) -> None:
     masked = mask(name, [], [name_mask(name, name)], DEMO)
     assert masked is not None
     assert masked.unmasked(f"{A}s Haus") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "output", "expected"),
+    [
+        ("Kirstens Geburtstag ist am 19.", "Kirstens", f"{A}'s birthday", "Kirsten's birthday"),
+        ("Kirstens Geburtstag ist am 19.", "Kirstens", f"{A}’s birthday", "Kirsten’s birthday"),
+        ("Lukas kommt.", "Lukas", f"{A}'s coming", "Lukas's coming"),  # no noun behind it
+        ("Günther Grass Bücher", "Grass", f"{A}'s books", "Grass's books"),
+        ("Kirstens Geburtstag", "Kirstens", f"the birthday of {A}", "the birthday of Kirstens"),
+    ],
+)
+def test_german_genitive_loses_its_s_before_a_possessive(text: str, name: str, output: str, expected: str) -> None:
+    masked = mask(text, [], [name_mask(text, name)], DEMO)
+    assert masked is not None
+    assert masked.unmasked(output) == expected

@@ -271,6 +271,19 @@ async def test_tags_that_cannot_be_projected_lead_to_pieces() -> None:
     assert result.stage == "pieces"
 
 
+async def test_more_placeholders_than_a_model_knows_lead_to_pieces() -> None:
+    requester = ScriptedRequester(lambda text, _: output_of(text.replace("the house", "das Haus")))
+    chars = [placeholder_char(index) for index in range(13)]
+    text = " the house ".join(chars)
+    family = FAMILIES["demo-placeholders"]
+    result = await translate(requester, text, [name("%s")] * 13, family)
+    assert (result.text, result.stage) == (" das Haus ".join(chars), "pieces")
+    assert set(requester.texts) == {"the house"}
+    requester.texts.clear()
+    await translate(requester, " the house ".join(chars[:12]), [name("%s")] * 13, family)
+    assert requester.texts[0].endswith("<n11/> the house <n12/>")
+
+
 async def test_changed_number_is_asked_again() -> None:
     requester = ScriptedRequester(
         in_turn(output_of("3 Äpfel für 5.30 Uhr in Bonn"), output_of("3 Äpfel für 5 Euro in Bonn"))

@@ -2,6 +2,9 @@
 
 - ``comparison``: numbers whose values one text lacks.
 - ``notation``: numbers left in the source's notation.
+- ``dates``: months and days in the source's form.
+- ``neighbours``: what stands between two numbers.
+- ``repeats``: numbers that are repeated.
 - ``half_day``: times that lost their half of the day.
 - ``phone_numbers``: telephone numbers, digit by digit.
 """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from apiserver.guards.numbers.words.cldr import unit_words
 from apiserver.protection.number_conventions import conventions_of, convert_number, value_in
 from shared.languages import LanguagePair
 
@@ -29,6 +30,8 @@ _AMOUNT: Final = re.compile(
     re.IGNORECASE,
 )
 
+_WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")
+
 
 class _Number(NamedTuple):
     start: int
@@ -49,7 +52,7 @@ def kept_notation(source: str, translation: str, pair: LanguagePair) -> Iterator
         if own == number.text or number.text not in copies or own in copies or _is_version(source, number, pair):
             continue
         is_misread = value_in(number.text, pair.target) is not None
-        if is_misread or _is_amount(source, number):
+        if is_misread or _is_amount(source, number, pair.source):
             yield number.start, number.end
 
 
@@ -60,11 +63,14 @@ def is_version(text: str, start: int, tag: str) -> bool:
     return is_point and _VERSION_BEFORE.search(text[max(0, start - _MOST_BEFORE) : start]) is not None
 
 
-def _is_amount(source: str, number: _Number) -> bool:
+def _is_amount(source: str, number: _Number, tag: str) -> bool:
     if source[number.start - 1 : number.start] in _BRACKETS:
         return False
     whole, point, _ = number.text.partition(".")
-    return not point or "," in whole or int(whole) > _MOST_HOURS or _AMOUNT.match(source, number.end) is not None
+    if not point or "," in whole or int(whole) > _MOST_HOURS or _AMOUNT.match(source, number.end) is not None:
+        return True
+    word = _WORD_BEHIND.match(source, number.end)
+    return word is not None and word[1].lower() in unit_words(tag)
 
 
 def _is_version(source: str, number: _Number, pair: LanguagePair) -> bool:

@@ -70,7 +70,7 @@ _ENGLISH: Final = Vocabulary(
     hints=_hints("half, halves, halfway", _HALF)
     | _hints("quarter, quarters", _QUARTER)
     | _hints("dozen, dozens", _DOZEN)
-    | _hints("both, couple, pair, pairs, twice, twin, twins, double, either, neither, second", _TWO)
+    | _hints("both, pair, pairs, twice, twin, twins, double, either, neither, second", _TWO)
     | _hints("half a year, half year", _HALF_YEAR)
     | _hints("half a million, half million", ((500_000,),))
     | _hints("minus, negative, below", _MINUS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.candidates import MAX_CANDIDATES, CandidateKind, candidates_in
+from apiserver.guards.names.candidate import CandidateKind
+from apiserver.guards.names.candidates import MAX_CANDIDATES, candidates_in
 
 
 def found(text: str, tag: str = "en") -> list[str]:
@@ -27,6 +28,10 @@ def found(text: str, tag: str = "en") -> list[str]:
         ("Der Hund von Zuzana liebt Wasser.", "de", ["Zuzana"]),
         ("Das Donaudampfschiff kommt.", "de", []),
         ("Hier, je suis chez Thibault.", "fr", ["Thibault"]),
+        ("Does the Nordlys Pro work?", "en", ["Nordlys", "Pro"]),
+        ("It has pro and contra, Plus a lot.", "en", []),
+        ("Pro Person kostet es mehr.", "de", []),
+        ("Mr. Van der Linden met Ye-jin.", "en", ["Van der Linden", "Ye-jin"]),
         ("我在NHK工作。", "zh", ["NHK"]),
         ("PCを買った。", "ja", []),
         ("Ho visto Zuzana con RX-480.", "it", ["RX-480"]),
@@ -42,6 +47,9 @@ def test_names_by_language(text: str, tag: str, expected: list[str]) -> None:
         ("Write to @lena.paints now.", ["@lena.paints"]),
         ("a RX-480, an A4, a B2B-X and WRB-1001", ["RX-480", "A4", "B2B-X", "WRB-1001"]),
         ("use Tiger_2020 and report_v2.pdf", ["Tiger_2020", "report_v2.pdf"]),
+        ("a USB-C cable, UV-B light", ["USB-C", "UV-B"]),
+        ("an X-ray, a T-shirt, IN-N-OUT, LONGER-X", []),
+        ("the Velox 5 and Velox 6", ["Velox 5"]),
         ("at 5pm, 10km, the 3rd, 24-hour, 9:30, EUR50", []),
         ("mail lena@example.com or https://example.com/A4", []),
     ],

@@ -30,6 +30,10 @@ def pair_of(direction: str) -> LanguagePair:
         ("en-fr", "I met Emmanuelle today.", "J'ai rencontré Emmanuel aujourd'hui.", "Emmanuelle"),
         ("en-fr", "I met Ifeoma on the bus.", "J'ai rencontré Isabelle dans le bus.", "Ifeoma"),
         ("en-es", "We follow @pairway_news here.", "Aquí seguimos a @noticias.", "@pairway_news"),
+        ("en-fr", "I met Sigrun.", "J'ai rencontré Sigruner.", "Sigrun"),
+        ("de-en", "Die Miete in Uelzen ist hoch.", "The rent in Uelsen is high.", "Uelzen"),
+        ("de-en", "Bartosz arbeitet bei Hellwerk.", "Bartosz works at Hellet.", "Hellwerk"),
+        ("en-de", "Look at it on Instagram.", "Sieh es dir im Netz an.", "Instagram"),
         ("en-de", "The RX-480 is broken.", "Der RX-840 ist kaputt.", "RX-480"),
         ("en-fr", "The password is Tiger_2020.", "Le mot de passe est Tigre_2020.", "Tiger_2020"),
         ("en-de", "The FBI called.", "Die Polizei hat angerufen.", "FBI"),
@@ -72,6 +76,8 @@ def test_lost_names_are_found(direction: str, source: str, output: str, lost: st
         ("en-zh", "Robert is at home.", "罗伯特在家。"),
         ("ja-en", "トムはCDを買った。", "Tom bought a record."),
         ("it-en", "Ho visto Zuzana.", "I saw her."),  # no list of Italian words: nothing is said
+        ("de-en", "Im Januar und Februar ist es kalt.", "It is cold in January and February."),
+        ("en-ko", "Who is with Tom?", "Tom과 같이 있는 사람이 누구야?"),
         ("en-de", "", ""),
     ],
 )

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from benchmarks.quality.alarms.name_alarms import CHANGES, Rows, alarm_row, changed, found_row, read_rows, shared_names
 from benchmarks.quality.alarms.name_words import WordCounts, count_words, listed_words
+from shared.languages import LanguagePair
+
+EN_DE = LanguagePair("en", "de")
 
 ROWS = Rows("en-de", [("Zuzana met Anna.", "Zuzana traf Anna."), ("She sleeps.", "Sie schläft.")])
 
@@ -40,7 +43,13 @@ def test_files_with_sources_give_held_out_lines_only(tmp_path: Path) -> None:
 def test_lists_have_words_that_the_other_side_lacks() -> None:
     counts = defaultdict[str, WordCounts](WordCounts)
     for _ in range(4):
-        count_words(counts, "On Monday Bill and Zuzana pay the bill.", "Am Montag zahlen Bill und Zuzana.", "")
+        count_words(counts, "On Monday Bill and Zuzana pay the bill.", "Am Montag zahlen Bill und Zuzana.", "", EN_DE)
     for _ in range(8):
-        count_words(counts, "a bill", "eine Rechnung", "")
+        count_words(counts, "a bill", "eine Rechnung", "", EN_DE)
     assert listed_words(counts, "en") == ["bill", "monday", "on", "Bill"]
+
+
+def test_words_of_addresses_are_not_counted() -> None:
+    counts = defaultdict[str, WordCounts](WordCounts)
+    count_words(counts, "see instagram.com, @lena and x/y.png, then go", "", "", EN_DE)
+    assert sorted(counts) == ["and", "go", "see", "then"]

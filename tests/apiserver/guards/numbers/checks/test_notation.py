@@ -18,6 +18,8 @@ from shared.languages import LanguagePair
         ("en-es", "They sold 12,500 tickets.", "Vendieron 12,500 billetes.", ("12,500",)),
         ("en-de", "It costs 79.90 euros.", "Es kostet 79.90 Euro.", ("79.90",)),
         ("en-de", "It weighs 2.5 kilos.", "Es wiegt 2.5 Kilo.", ("2.5",)),
+        ("en-de", "He ran it in 11.4 seconds.", "Er rannte es in 11.4 Sekunden.", ("11.4",)),
+        ("en-fr", "It is 6.2 inches long.", "Il fait 6.2 pouces.", ("6.2",)),
         ("en-fr", "It has 2.5 million readers.", "Il a 2.5 millions de lecteurs.", ("2.5 million",)),
         ("en-de", "The price rose to 79.90 in May.", "Der Preis stieg im Mai auf 79.90.", ("79.90",)),
         ("de-en", "Der Wert liegt bei 3,7 im Mittel.", "The value is 3,7 on average.", ("3,7",)),
