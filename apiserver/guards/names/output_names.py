@@ -75,7 +75,7 @@ class OutputNames:
         return self._has_form_of(word, name)
 
     def _has_as(self, written: str, words: Iterable[str]) -> bool:
-        """Return whether the output has a folded word, with its marks and capital."""
+        """Return whether it has a folded word, with its marks and capital."""
         needs_capital = self._keeps_capitals and written[0].isupper() and not written.isupper()
         forms = (form for word in words for form in self._words.get(word, ()))
         return any(not has_other_marks(written, form) and not (needs_capital and form[0].islower()) for form in forms)

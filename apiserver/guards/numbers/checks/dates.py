@@ -23,7 +23,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def kept_months(source: str, translation: str, pair: LanguagePair) -> Iterator[tuple[int, int]]:
-    """Yield dates whose month was copied into a language that names it otherwise."""
+    """Yield dates whose month was copied, not translated."""
     pattern = _dates(pair.source)
     if pattern is None:
         return
