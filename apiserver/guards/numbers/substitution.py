@@ -76,5 +76,8 @@ def _written(text: str, mention: NumberMention, pair: LanguagePair) -> str | Non
             return None
         is_kept = _POINT.fullmatch(source) is not None and is_version(text, mention.start, pair.source)
         return source if is_kept else convert_number(source, pair)
-    value = mention.readings[0]
-    return None if len(value) != 1 or isinstance(value[0], str) else format_number(value[0], pair.target)
+    value, *others = mention.readings[0]
+    if others or isinstance(value, str):
+        return None
+    # A numeral for each digit is a year: 二〇〇四年.
+    return str(value) if len(source) == len(str(value)) else format_number(value, pair.target)

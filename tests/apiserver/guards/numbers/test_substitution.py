@@ -45,6 +45,12 @@ def test_number_is_written_for_the_target(pair: str, source: str, written: str) 
     ]
 
 
+def test_year_of_single_numerals_has_no_groups() -> None:
+    pair = LanguagePair("zh", "en")
+    assert list(substitutes("二〇〇四年", pair, {"二〇〇四"})) == [Substitute(0, 4, "2004")]
+    assert list(substitutes("二千零四年", pair, {"二千零四"})) == [Substitute(0, 4, "2004")]
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
