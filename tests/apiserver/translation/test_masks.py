@@ -136,3 +136,10 @@ def test_german_genitive_loses_its_s_before_a_possessive(text: str, name: str, o
     masked = mask(text, [], [name_mask(text, name)], DEMO)
     assert masked is not None
     assert masked.unmasked(output) == expected
+
+
+def test_number_inside_a_masked_name_is_no_mask_of_its_own() -> None:
+    text = "Is the Velox 5 faster than 12 others?"
+    masked = mask(text, [], policy(*MaskKind).masks(text, EN_DE), DEMO)
+    assert masked is not None
+    assert list(masked.targets.values()) == ["Velox 5", "12"]
