@@ -45,11 +45,37 @@ _MAY_HAVE_CODE: Final = re.compile(r"[@\d_]|[A-Z]-[A-Z]")
 # Times and amounts, which the numbers guard reads.
 _AMOUNT: Final = re.compile(r"\d[\d.,:/-]*[A-Za-z]{1,3}|[A-Z]{1,3}\d+[.,:]\d\d|[A-Z]{3}\d+")
 _ROMAN: Final = re.compile("[IVXLCDM]{1,7}")
+# Of centuries, wars and monarchs; other pairs of such letters are abbreviations.
+_SHORT_ROMAN: Final = re.compile("[IVX]{2}")
 _BEFORE_START: Final = re.compile(
     r"(?:^|[.!?…:;\n•*·|/\\]|[\"“”„«»‹›‘(\[{¿¡–—]|(?:^|\s)[-'‘’])[\s\"“”„«»'‘’(\[{¿¡*_–—-]*$"
 )
 # Words before a person's name, and what else may stand behind them.
 _TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
+_FORMS_OF_ADDRESS: Final = frozenset(
+    [
+        "Mr",
+        "Mrs",
+        "Ms",
+        "Miss",
+        "Sir",
+        "Madam",
+        "Dr",
+        "Prof",
+        "Frau",
+        "Herr",
+        "Herrn",
+        "Mme",
+        "Mlle",
+        "Madame",
+        "Mademoiselle",
+        "Monsieur",
+        "Sra",
+        "Señor",
+        "Señora",
+        "Doña",
+    ]
+)
 _TWO_BEFORE: Final = re.compile(r"(?:(?P<second>[^\W\d_]+)[ -])?(?P<first>[^\W\d_]+) $")
 # Before products and places, but not before persons.
 _ARTICLES: Final = re.compile("a|an|the|this|every|le|la|les|un|une|du|des|el|los|las|una|del|al", re.IGNORECASE)
@@ -141,20 +167,27 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
     says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
     for match in capitals:
         word, start = match.group(), match.start()
-        if not 2 <= len(word) <= MOST_LETTERS:
+        if not 2 <= len(word) <= MOST_LETTERS or word in _FORMS_OF_ADDRESS or _SHORT_ROMAN.fullmatch(word):
             continue
         if word.removesuffix("s").isupper() and len(word) > 2:
             if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
             continue
         if _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
-            is_name = word not in _OFFICES
+            is_name = word not in _OFFICES and not _is_office(text, match, language)
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
             is_name = not word_lists.may_be_ordinary(word, language)
         else:
             is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
         if is_name or (word in _EDITIONS and _is_edition(text, start, language)):
             yield Candidate(start, match.end(), CandidateKind.NAME, word)
+
+
+def _is_office(text: str, match: re.Match[str], language: str) -> bool:
+    """Return whether a German word is an office: Herr Bundeskanzler Scholz."""
+    behind = _WORD_BEHIND.match(text, match.end())
+    is_between = behind is not None and behind[1].isupper()
+    return is_between and language in word_lists.CAPITALIZED_NOUNS and word_lists.may_be_ordinary(match[0], language)
 
 
 def _is_surname(text: str, match: re.Match[str], language: str) -> bool:

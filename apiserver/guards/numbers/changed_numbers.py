@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from apiserver.guards.numbers.checks.comparison import unmatched_numbers
-from apiserver.guards.numbers.checks.dates import kept_months, lost_days
+from apiserver.guards.numbers.checks.dates import changed_months, kept_months, lost_days
 from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
 from apiserver.guards.numbers.checks.neighbours import changed_neighbours
 from apiserver.guards.numbers.checks.notation import kept_notation
@@ -47,6 +47,7 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     for span in changed_neighbours(source, translation, pair):
         spans += [(each.start, each.end) for each in ours if each.start < span[1] and span[0] < each.end]
     spans += [*kept_months(source, translation, pair), *lost_days(source, translation, pair)]
+    spans += changed_months(source, pair, theirs) if known else ()
     times = list(times_in(source, languages[0]))
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:

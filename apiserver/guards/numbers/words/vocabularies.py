@@ -125,6 +125,7 @@ _GERMAN: Final = Vocabulary(
     | _hints("mittag, mitternacht, mittags", _MIDDAY)
     | _hints("drittel, dreierlei, dritt", ((3,),))
     | _hints("vier augen", ((4,),))
+    | _hints("jänner", ((1,),))
     | _hints("halbes dutzend, halben dutzend", ((6,),))
     | _hints("teenager, teenagern, teenagers", (*_TEN, (13,))),
     weak=frozenset({"null", "eins", "ein", "acht", "achte", "achten", "sieben"}),
@@ -239,6 +240,7 @@ _SPANISH: Final = Vocabulary(
     | _hints("medio millón", ((500_000,),))
     | _hints("menos, negativo, negativa, bajo", _MINUS)
     | _hints("quincena", _FORTNIGHT)
+    | _hints("setiembre", ((9,),))
     | _hints("decena, decenas, década, décadas", _TEN)
     | _hints("veintena", ((20,),))
     | _hints("centenar, centenares, centena, siglo, siglos, cientos", ((100,),))

@@ -17,6 +17,11 @@ from shared.languages import LanguagePair
         ("fr-de", "Il vient le 14 juillet.", "Er kommt am 14. juillet.", ("14 juillet",)),
         ("es-en", "Viene el 3 de mayo.", "He comes on 3 mayo.", ("3 de mayo",)),
         ("de-en", "Ich bin bis zum 21. in Bonn.", "I'm in Bonn until 21.", ("21.",)),
+        ("en-de", "He came on March 14.", "Er kam am 14. Mai.", ("March 14",)),
+        ("en-fr", "She left on June 3rd.", "Elle est partie le 3 juillet.", ("June 3rd",)),
+        ("de-en", "Am 14. März 2024", "On May 14, 2024", ("14. März",)),
+        ("es-en", "Viene el 3 de junio.", "He comes on July 3.", ("3 de junio",)),
+        ("en-ja", "He came on March 14.", "彼は5月14日に来た。", ("March 14",)),
         ("de-en", "Kommst du am 5. zu uns?", "Will you come on 5 to us?", ("5.",)),
     ],
 )
@@ -29,6 +34,11 @@ def test_date_in_foreign_form_is_found(pair: str, source: str, translation: str,
     [
         ("en-de", "He came on March 3.", "Er kam am 3. März."),
         ("en-de", "He came on April 3.", "Er kam am 3. April."),  # the same name
+        ("en-de", "He came on March 14.", "Er kam am 14.3."),
+        ("en-zh", "He came on March 14.", "他三月十四日来了。"),
+        ("en-ko", "He came on March 14.", "그는 3월 14일에 왔다."),
+        ("en-de", "They march 5 miles.", "Sie marschieren 5 Meilen."),
+        ("en-it", "He came on March 14.", "È venuto il 14 marzo."),  # nobody reads its months here
         ("en-de", "Miss April came at 3.", "Fräulein April kam um 3."),
         ("en-de", "They march 3 miles.", "Sie marschieren 3 Meilen."),
         ("de-en", "Ich bin bis zum 21. in Bonn.", "I'm in Bonn until the 21st."),
