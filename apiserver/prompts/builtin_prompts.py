@@ -6,7 +6,6 @@ advises beam search, because vLLM's engine has none.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from apiserver.prompts.family import MessageTemplate, PlaceholderStyle, PromptFamily
@@ -17,8 +16,10 @@ def _tags(tags: str) -> tuple[str, ...]:
     return tuple(tags.split())
 
 
-# The words that the model copied most often: 97 to 100 % (docs/decisions/0006-prompt-families.md).
-_DEMO_PLACEHOLDERS: Final = PlaceholderStyle(names=("Tom", "Boston", "Sami", "Jim"), quantities=("7", "42"))
+# Tokens that the models learnt (models/tokenizer.py), numbered without regard to their kind.
+_DEMO_PLACEHOLDERS: Final = PlaceholderStyle(
+    open="<g{n}>", close="</g{n}>", alone="<x{n}/>", name="<n{n}/>", quantity="<q{n}/>", most=12
+)
 
 _DEMO_TAGS: Final = PromptFamily(
     "demo-tags",  # models/CARD.md
@@ -27,15 +28,6 @@ _DEMO_TAGS: Final = PromptFamily(
     tokens=("<s>", "<{source_code}>", "<{target_code}>", "<sep>"),
     placeholder_style=_DEMO_PLACEHOLDERS,
     copies_literals=False,
-)
-
-# Its models learnt placeholders as tokens (models/tokenizer.py), and number them without regard to their kind.
-_DEMO_PLACEHOLDER_TOKENS: Final = replace(
-    _DEMO_TAGS,
-    name="demo-placeholders",
-    placeholder_style=PlaceholderStyle(
-        open="<g{n}>", close="</g{n}>", alone="<x{n}/>", name="<n{n}/>", quantity="<q{n}/>", most=12
-    ),
 )
 
 # Of all three generations; the cards' tl is fil in BCP-47.
@@ -304,7 +296,6 @@ FAMILIES: Final[dict[str, PromptFamily]] = {
     family.name: family
     for family in (
         _DEMO_TAGS,
-        _DEMO_PLACEHOLDER_TOKENS,
         _HY_MT2,
         _HY_MT15,
         _HUNYUAN_MT,

@@ -44,19 +44,15 @@ PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"}
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderStyle:
-    """Form of placeholders in a prompt: numbered tags, or words to copy.
+    """Form of placeholders in a prompt: numbered tags.
 
-    ``open``, ``close``, ``alone``, ``name`` and ``quantity`` spell placeholder ``{n}``; None: the model keeps no such
-    tags. ``names`` and ``quantities`` are used once each, the most reliable first; if empty, ``name`` and ``quantity``
-    are used, or ``alone``. ``most`` placeholders of a segment, of all kinds together, can be spelled (a pair of tags is
-    one); None: any number.
+    Each spells placeholder ``{n}``; without ``name`` or ``quantity``, ``alone`` does. ``most`` placeholders of a
+    segment, of all kinds together, can be spelled (a pair of tags is one); None: any number.
     """
 
-    names: tuple[str, ...] = ()
-    quantities: tuple[str, ...] = ()
-    open: str | None = None
-    close: str | None = None
-    alone: str | None = None
+    open: str
+    close: str
+    alone: str
     name: str | None = None
     quantity: str | None = None
     most: int | None = None

@@ -4,6 +4,5 @@
 - ``number_conventions``: writes numbers as the target does.
 - ``glossary``: finds a client's names and terms.
 - ``placeholder_encoding``: writes placeholders for a model.
-- ``tag_projection``: puts tags into an untagged translation.
 - ``emoji``: removes and restores emoji.
 """

@@ -1,6 +1,6 @@
 """Placeholder encoding: writes placeholders for a model, and finds them again.
 
-A spelling is literal, numbered (``<g1>``), or a word that the model copies.
+A spelling is literal or numbered (``<g1>``).
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 class EncodedText:
     """Text for the model, and each placeholder's spelling and character.
 
-    Placeholders with one spelling (``%s`` twice) are restored in order. ``takes_genitive``: a word may have an s behind
-    it (Toms), which stays.
+    Placeholders with one spelling (``%s`` twice) are restored in order.
     """
 
     text: str
     spellings: tuple[tuple[str, str], ...]
-    takes_genitive: bool = False
 
     def restore(self, output: str) -> str | None:
         """Return the output with placeholders; None if a spelling's count differs."""
@@ -46,19 +44,17 @@ class EncodedText:
             chars.setdefault(spelling, []).append(char)
         # Longest first, so that {a} is not found inside {{a}}.
         longest_first = sorted(chars, key=len, reverse=True)
-        pattern = "|".join(_bounded(spelling, takes_genitive=self.takes_genitive) for spelling in longest_first)
+        pattern = "|".join(_bounded(spelling) for spelling in longest_first)
         counts = Counter(match.group() for match in re.finditer(pattern, output))
         if counts != Counter(spelling for spelling, _ in self.spellings):
             return None
         return re.sub(pattern, lambda match: chars[match.group()].pop(0), output)
 
 
-def _bounded(spelling: str, *, takes_genitive: bool) -> str:
+def _bounded(spelling: str) -> str:
     """Return a pattern with word boundaries: Tom is not in Tomorrow."""
     before = f"(?<!{LETTER})" if spelling[0].isalnum() else ""
     after = f"(?!{LETTER})" if spelling[-1].isalnum() else ""
-    if takes_genitive and spelling.isalpha():
-        after = f"(?!(?!s(?!{LETTER})){LETTER})"
     if spelling[0].isdigit():
         before += r"(?<!\d[.,:])"
     if spelling[-1].isdigit():  # 7 is not in 7:00
@@ -94,16 +90,13 @@ def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in
 
 
 def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
-    """Encode placeholders in the family's style; None if it lacks spellings."""
-    names = iter([name for name in style.names if name not in text])
-    quantities = iter([number for number in style.quantities if number not in text])
+    """Encode placeholders in the family's style; None if spellings are too few, or in the text."""
     inside = {char for char, _ in placeholders_in(text)}
     numbers: dict[int, int] = {}
     count = 0
     spellings: list[tuple[str, str]] = []
     for char, index in placeholders_in(text):
         placeholder = placeholders[index]
-        spelling: str | None
         partner = placeholder.partner
         is_paired = partner is not None and placeholder_char(partner) in inside
         if index not in numbers:
@@ -112,20 +105,17 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
         match placeholder.kind:
             case PlaceholderKind.OPEN if is_paired and partner is not None:
                 numbers[partner] = number
-                spelling = _numbered(style.open, number)
+                template = style.open
             case PlaceholderKind.CLOSE if is_paired:
-                spelling = _numbered(style.close, number)
-            case PlaceholderKind.NAME if style.names:
-                spelling = next(names, None)
-            case PlaceholderKind.QUANTITY if style.quantities:
-                spelling = next(quantities, None)
+                template = style.close
             case PlaceholderKind.NAME:
-                spelling = _numbered(style.name or style.alone, number)
+                template = style.name or style.alone
             case PlaceholderKind.QUANTITY:
-                spelling = _numbered(style.quantity or style.alone, number)
+                template = style.quantity or style.alone
             case _:
-                spelling = _numbered(style.alone, number)
-        if spelling is None or spelling in text or (style.most is not None and number > style.most):
+                template = style.alone
+        spelling = template.format(n=number)
+        if spelling in text or (style.most is not None and number > style.most):
             return None
         spellings.append((spelling, char))
     return EncodedText(substitute(text, {char: spelling for spelling, char in spellings}), tuple(spellings))
@@ -138,10 +128,6 @@ def count_spelled(text: str, placeholders: Sequence[Placeholder]) -> int:
         placeholders[index].kind is not PlaceholderKind.CLOSE or placeholders[index].partner not in inside
         for index in inside
     )
-
-
-def _numbered(template: str | None, number: int) -> str | None:
-    return None if template is None else template.format(n=number)
 
 
 def is_well_nested(text: str, placeholders: Sequence[Placeholder]) -> bool:

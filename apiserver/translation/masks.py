@@ -1,7 +1,7 @@
 """Masks: names and numbers of a segment that travel as placeholders.
 
-A model that changes names and numbers copies placeholders. They are words of the family's style (``Tom``, ``7``) or its
-numbered tags, and the output gets back what they stand for.
+A model that changes names and numbers copies placeholders, which are numbered tags. The output gets back what they
+stand for.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from apiserver.guards.numbers.mentions import NumberKind
 from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
-from apiserver.protection.placeholder_encoding import count_spelled, placeholders_in
+from apiserver.protection.placeholder_encoding import WORD_KINDS, count_spelled, placeholders_in
 from shared.languages import LanguagePair, language_of
 
 # A model knows a name of so few tokens.
 KNOWN_TOKENS: Final = 1
-# A model that learnt one spelling for masks keeps no more of them apart.
+# Of a kind in one segment; a model that learnt one spelling for both kinds keeps no more of them apart.
 MAX_MASKS: Final = 8
 # Names that end so have no s in the genitive.
 _SIBILANTS: Final = ("s", "ß", "x", "z")
@@ -137,7 +137,7 @@ def mask(
     text: str, placeholders: Sequence[Placeholder], masks: Iterable[Mask], style: PlaceholderStyle
 ) -> MaskedText | None:
     """Replace as many masks as the style can spell; None without any."""
-    left = _free_spellings(text, placeholders, style)
+    left = _free_masks(text, placeholders)
     most = MAX_PLACEHOLDERS
     if style.most is not None:
         most = min(most, len(placeholders) + style.most - count_spelled(text, placeholders))
@@ -173,17 +173,7 @@ def _joined(text: str, masks: Iterable[Mask]) -> Iterator[Mask]:
         yield last
 
 
-def _free_spellings(
-    text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle
-) -> dict[PlaceholderKind, int]:
-    """Count the placeholders that the style can still spell, by kind."""
-    free: dict[PlaceholderKind, int] = {}
+def _free_masks(text: str, placeholders: Sequence[Placeholder]) -> dict[PlaceholderKind, int]:
+    """Count the masks that the segment can still have, by kind."""
     kinds = [placeholders[index].kind for _, index in placeholders_in(text)]
-    spelled = (
-        (PlaceholderKind.NAME, style.names, style.name),
-        (PlaceholderKind.QUANTITY, style.quantities, style.quantity),
-    )
-    for kind, words, numbered in spelled:
-        spellings = sum(word not in text for word in words) if words else MAX_MASKS if numbered or style.alone else 0
-        free[kind] = max(0, spellings - kinds.count(kind))
-    return free
+    return {kind: max(0, MAX_MASKS - kinds.count(kind)) for kind in WORD_KINDS}

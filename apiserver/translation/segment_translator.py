@@ -1,8 +1,8 @@
 """Segment translator: one segment, with fallbacks until the output passes the checks.
 
-Each stage runs if the one before failed: as it is (or without tags, which are put around their words afterwards), with
-another sampling or another encoding of placeholders, with placeholders for lost names and numbers, in pieces, the best
-of these with its issues. So the number of engine requests is bounded.
+Each stage runs if the one before failed: as it is, with another sampling or another encoding of placeholders, with
+placeholders for lost names and numbers, in pieces, the best of these with its issues. So the number of engine requests
+is bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling, retry_sampling
-from apiserver.protection import emoji, placeholder_encoding, tag_projection
+from apiserver.protection import emoji, placeholder_encoding
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
 from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, with_issues
 from apiserver.translation.masks import Mask, MaskPolicy, mask, masks_of_values
@@ -34,7 +34,7 @@ _ELLIPSES: Final = ("..", "。。")
 # A segment that has more pieces than this is not translated in pieces.
 MAX_PIECES: Final = 32
 
-Stage = Literal["first", "masked", "projected", "second", "pieces", "best", "none"]
+Stage = Literal["first", "masked", "second", "pieces", "best", "none"]
 
 
 class OutputRequester(Protocol):
@@ -142,7 +142,7 @@ async def translate_segment(
             result = await translate_segment(text, placeholders, context, depth)
         return result if result.text is None else replace(result, text=emoji.restore_emoji(result.text, emojis))
     attempts = _SegmentAttempts()
-    stage = await _try_whole(text, placeholders, context, attempts, depth)
+    stage = await _try_whole(text, placeholders, context, attempts)
     if stage is not None:
         return attempts.result(stage)
     if attempts.lost_values:  # a piece keeps no more than placeholders did
@@ -157,7 +157,7 @@ async def translate_segment(
 
 
 async def _try_whole(
-    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, attempts: _SegmentAttempts, depth: int
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, attempts: _SegmentAttempts
 ) -> Stage | None:
     """Try the stages without cuts; return the successful one."""
     if context.masks is not None:
@@ -167,8 +167,7 @@ async def _try_whole(
             return "masked"
     encodings = _encodings(text, placeholders, context.family)
     if not encodings:
-        projected = await _project(text, placeholders, context) if depth == 0 else None
-        return "projected" if projected is not None and attempts.add(projected) else None
+        return None
     first = encodings[0]
     if attempts.add(await _request(text, first, placeholders, context, context.sampling)):
         return "first"
@@ -214,7 +213,6 @@ async def _request_masked(
     encoded = placeholder_encoding.encode_in_style(masked.text, masked.placeholders, style)
     if encoded is None:
         return None
-    encoded = replace(encoded, takes_genitive=True)
     return await _request(text, encoded, masked.placeholders, context, context.sampling, masked.unmasked)
 
 
@@ -286,22 +284,6 @@ def _terms(encoded: EncodedText, placeholders: Sequence[Placeholder]) -> dict[st
     present = [placeholders[index] for _, char in encoded.spellings for _, index in placeholders_in(char)]
     terms = (each for each in present if each.is_text and each.kind is PlaceholderKind.NAME)
     return {term.source: term.target for term in terms if term.source != term.target}
-
-
-async def _project(text: str, placeholders: Sequence[Placeholder], context: SegmentContext) -> SegmentResult | None:
-    """Translate without the tags, then put them back; None if that fails."""
-    untagged = tag_projection.remove_tags(text, placeholders)
-    if untagged is None:
-        return None
-    texts = [untagged.text, *(span.text for span in untagged.spans)]
-    whole, *inner = await gather_results(translate_segment(each, placeholders, context, MAX_DEPTH) for each in texts)
-    if whole.text is None or any(result.text is None for result in inner):
-        return None
-    translations = [(span, result.text or "") for span, result in zip(untagged.spans, inner, strict=True)]
-    tagged = tag_projection.project_tags(whole.text, translations)
-    return (
-        None if tagged is None else SegmentResult(tagged, whole.issues, whole.issue_codes, confidence=whole.confidence)
-    )
 
 
 async def _translate_pieces(

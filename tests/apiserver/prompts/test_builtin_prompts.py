@@ -59,7 +59,6 @@ def llama(messages: Messages, _: Mapping[str, object]) -> str:
 # How each family's models render a conversation, and the control tokens that matter here.
 MODELS: dict[str, tuple[Render, tuple[str, ...]]] = {
     "demo-tags": (never, ("<s>", "</s>", "<sep>", "<en>", "<de>", "<fr>")),
-    "demo-placeholders": (never, ("<s>", "</s>", "<sep>", "<en>", "<de>", "<fr>")),
     "hy-mt2": (hy, HY),
     "hy-mt1.5": (hy, HY),
     "hunyuan-mt": (hunyuan, HUNYUAN),
@@ -90,7 +89,6 @@ HY_ZH = "将以下文本翻译为{}，注意只需要输出翻译后的结果，
 
 PLAIN: list[tuple[str, str, str, list[str]]] = [
     ("demo-tags", "en", "de", ["@<s>", "@<en>", "@<de>", "Hi.", "@<sep>"]),
-    ("demo-placeholders", "en", "de", ["@<s>", "@<en>", "@<de>", "Hi.", "@<sep>"]),
     (
         "hy-mt2",
         "fr",
@@ -412,10 +410,9 @@ def test_x_alma_model_knows_one_group() -> None:
 def test_placeholder_styles_are_distinct() -> None:
     for family in FAMILIES.values():
         style = family.placeholder_style
-        tags = [tag.format(n=7) for tag in (style.open, style.close, style.alone) if tag is not None]
-        assert len(tags) in {0, 3}
-        words = [*style.names, *style.quantities, *tags]
-        assert len(set(words)) == len(words) > 0
+        templates = (style.open, style.close, style.alone, style.name, style.quantity)
+        tags = [template.format(n=7) for template in templates if template is not None]
+        assert len(set(tags)) == len(tags)
 
 
 REAL = Tokenizer.from_file(str(Path(__file__).resolve().parents[3] / "models" / "en-de" / "tokenizer.json"))
@@ -452,6 +449,6 @@ def test_no_text_adds_a_control_token_to_the_demo_prompt(text: str) -> None:
 
 
 def test_placeholders_are_spelled_as_the_trained_tokens() -> None:
-    style = FAMILIES["demo-placeholders"].placeholder_style
+    style = FAMILIES["demo-tags"].placeholder_style
     assert (style.open, style.close, style.alone, style.name, style.quantity) == (OPEN, CLOSE, ALONE, NAME, QUANTITY)
     assert style.most == PLACEHOLDERS

@@ -19,7 +19,6 @@ from apiserver.protection.placeholder_encoding import (
 )
 
 NUMBERED = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
-WORDS = PlaceholderStyle(names=("Tom", "Boston"), quantities=("7",))
 A, B, C, D = (placeholder_char(index) for index in range(4))
 
 
@@ -54,16 +53,6 @@ def test_longer_spelling_is_matched_first() -> None:
     encoded = encode_literally(f"{A} {B}", [name("{a}"), name("{{a}}")], terms_in_prompt=False)
     assert encoded is not None
     assert encoded.restore("{{a}} {a}") == f"{B} {A}"
-
-
-def test_number_is_not_matched_inside_another() -> None:
-    encoded = encode_in_style(
-        f"It weighs {A}.", [Placeholder(PlaceholderKind.QUANTITY, "5 kg", "5 kg", is_text=True)], WORDS
-    )
-    assert encoded is not None
-    assert encoded.text == "It weighs 7."
-    assert encoded.restore("Es wiegt 17.") is None
-    assert encoded.restore("Es wiegt 7.") == f"Es wiegt {A}."
 
 
 def test_term_is_encoded_in_the_target_language() -> None:
@@ -104,18 +93,6 @@ def test_unpaired_tag_is_encoded_alone() -> None:
     assert encoded.text == "<x1/>a"
 
 
-@pytest.mark.parametrize(
-    ("text", "placeholders"),
-    [
-        pytest.param(f"{A} Tom and Boston", [name("%s")], id="every word is taken by the text"),
-        pytest.param(f"{A} {B} {C}", [name("a"), name("b"), name("c")], id="more placeholders than words"),
-        pytest.param(f"{A}a{B}", pair(0, 1), id="no spelling for tags"),
-    ],
-)
-def test_missing_spelling_gives_no_encoding(text: str, placeholders: list[Placeholder]) -> None:
-    assert encode_in_style(text, placeholders, WORDS) is None
-
-
 def test_spelling_in_the_text_gives_no_encoding() -> None:
     assert encode_in_style(f"<x1/> {A}", [Placeholder(PlaceholderKind.ALONE, "<br>", "<br>")], NUMBERED) is None
 
@@ -148,13 +125,13 @@ def test_unpaired_tags_stay_outside_and_in_order() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.sampled_from(["a", " ", "Tom", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
+@given(st.lists(st.sampled_from(["a", " ", "<x1/>", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
 def test_encoded_text_is_restored_or_refused(text: str) -> None:
     once = "".join(char for index, char in enumerate(text) if char not in text[:index] or char not in {A, B})
     placeholders = [name("%d"), name("{y}")]
     for encoded in (
         encode_literally(once, placeholders, terms_in_prompt=False),
-        encode_in_style(once, placeholders, WORDS),
+        encode_in_style(once, placeholders, NUMBERED),
     ):
         if encoded is not None:
             assert not list(placeholders_in(encoded.text))
@@ -163,14 +140,14 @@ def test_encoded_text_is_restored_or_refused(text: str) -> None:
 
 def test_names_and_quantities_may_have_tags_of_their_own() -> None:
     placeholders = [name("{x}"), Placeholder(PlaceholderKind.QUANTITY, "5 km", "5 km", is_text=True)]
-    encoded = encode_in_style(f"{A} ran {B}", placeholders, FAMILIES["demo-placeholders"].placeholder_style)
+    encoded = encode_in_style(f"{A} ran {B}", placeholders, FAMILIES["demo-tags"].placeholder_style)
     assert encoded is not None
     assert encoded.text == "<n1/> ran <q2/>"
     assert encoded.restore("<q2/> lief <n1/>") == f"{B} lief {A}"
 
 
 def test_no_style_spells_more_placeholders_than_its_most() -> None:
-    style = FAMILIES["demo-placeholders"].placeholder_style
+    style = FAMILIES["demo-tags"].placeholder_style
     kinds = (PlaceholderKind.NAME, PlaceholderKind.QUANTITY, PlaceholderKind.ALONE)
     placeholders = [Placeholder(kinds[index % 3], "x", "x") for index in range(13)]
     chars = [placeholder_char(index) for index in range(13)]
@@ -182,7 +159,7 @@ def test_no_style_spells_more_placeholders_than_its_most() -> None:
 
 
 def test_pairs_of_tags_count_once() -> None:
-    style = FAMILIES["demo-placeholders"].placeholder_style
+    style = FAMILIES["demo-tags"].placeholder_style
     placeholders = [tag for index in range(0, 26, 2) for tag in pair(index, index + 1)]
     pairs = [f"{placeholder_char(index)}a{placeholder_char(index + 1)}" for index in range(0, 26, 2)]
     assert count_spelled("".join(pairs), placeholders) == 13
@@ -200,9 +177,3 @@ def test_pairs_of_tags_count_once() -> None:
 )
 def test_number_is_not_found_inside_another(output: str, restored: bool) -> None:
     assert (EncodedText("at 7", (("7", A),)).restore(output) is not None) is restored
-
-
-def test_genitive_of_a_mask_stays() -> None:
-    assert EncodedText("Tom's", (("Tom", A),), takes_genitive=True).restore("Toms Haus") == f"{A}s Haus"
-    assert EncodedText("Tom's", (("Tom", A),)).restore("Toms Haus") is None
-    assert EncodedText("Tom's", (("Tom", A),), takes_genitive=True).restore("Tomate") is None

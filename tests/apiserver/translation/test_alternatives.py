@@ -72,10 +72,10 @@ async def test_only_requested_alternatives_are_there(count: int) -> None:
 
 async def test_placeholders_are_in_every_alternative() -> None:
     texts = {
-        None: "Hallo Tom, das Haus steht.",
-        1: "Tom, hier steht das Haus.",
+        None: "Hallo <n1/>, das Haus steht.",
+        1: "<n1/>, hier steht das Haus.",
         2: "Hallo, das Haus steht.",
-        3: "Tom Tom",
+        3: "<n1/> <n1/>",
     }
     answer, _ = await translated(texts, "Hello {name}, the house is here. \U0001f600")
     assert answer.translation == "Hallo {name}, das Haus steht. \U0001f600"
