@@ -90,7 +90,7 @@ def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in
 
 
 def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: PlaceholderStyle) -> EncodedText | None:
-    """Encode placeholders in the family's style; None if spellings are too few, or in the text."""
+    """Encode placeholders in the family's style; None if it cannot spell one."""
     inside = {char for char, _ in placeholders_in(text)}
     numbers: dict[int, int] = {}
     count = 0
