@@ -60,6 +60,7 @@ WORKDIR /app
 COPY models/CARD.md models/CARD.md
 COPY models/en-de models/en-de
 COPY models/en-fr models/en-fr
+COPY models/en-es models/en-es
 COPY deploy/models deploy/models
 COPY shared shared
 COPY apiserver apiserver

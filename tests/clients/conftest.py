@@ -1,4 +1,4 @@
-"""A real fleet for real clients: Redis, an API server with both demo models, and two proxies, one with keys, one without."""
+"""A real fleet for real clients: Redis, an API server with two demo models, and two proxies, one with keys, one without."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ class ClientFleet:
 async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[ClientFleet]:
     folder = tmp_path_factory.mktemp("clients")
     redis_port, proxy_port, open_port, port = (free_port() for _ in range(4))
-    catalog = {"APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"), "APISERVER_PORT": str(port)}
+    catalog = {"APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"), "APISERVER_MODELS": "en-de,en-fr"}
+    catalog["APISERVER_PORT"] = str(port)
     usual = {"APISERVER_DRAIN_SECONDS": "0", "APISERVER_LOG_FORMAT": "text"}
     environment = {
         "PROXY_REPLICAS": f"http://127.0.0.1:{port}",

@@ -19,7 +19,7 @@ from tests.support.waiting import wait_until
 
 PROJECT = "pairway-compose-test"
 # The service's models serve these; all others go through two of them.
-SERVED = {"apiserver-de": ("en-de", "de-en"), "apiserver-fr": ("en-fr", "fr-en")}
+SERVED = {"apiserver-de": ("en-de", "de-en"), "apiserver-fr": ("en-fr", "fr-en", "en-es", "es-en")}
 # Replicas of each service; "proxy" with the edge in front.
 Scale = Mapping[str, int]
 FIRST, SECOND = "compose-test-1", "compose-test-2"

@@ -19,6 +19,8 @@ SENTENCES = {
     "de-en": "Ich habe {} Bücher.",
     "en-fr": "I have {} books.",
     "fr-en": "J'ai {} livres.",
+    "en-es": "I have {} books.",
+    "es-en": "Tengo {} libros.",
     "de-fr": "Ich habe {} Bücher.",
 }
 PAIRS = tuple(SENTENCES)

@@ -106,6 +106,7 @@ async def exit_code(server: Server, within: float) -> int:
 
 async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> None:
     settings = {"APISERVER_CANARY_TIMEOUT": str(CANARY_SECONDS), "APISERVER_REQUEST_TIMEOUT": "100"}
+    settings["APISERVER_MODELS"] = "en-de,en-fr"
     with api_server(tmp_path, **settings) as (server, port):
         async with client_of(port) as client:
             await until_ready(client, PAIRS, server)
@@ -263,7 +264,7 @@ async def test_sigterm_while_an_engine_starts_ends_within_15_s(tmp_path: Path, s
     ("environment", "words"),
     [
         ({"APISERVER_CATALOG": "/nowhere.yaml"}, ["/nowhere.yaml", "APISERVER_CATALOG"]),
-        ({"APISERVER_MODELS": "en-xx"}, ["no model en-xx", "en-de, en-fr"]),
+        ({"APISERVER_MODELS": "en-xx"}, ["no model en-xx", "en-de, en-fr, en-es"]),
         ({"APISERVER_MODLES": "en-de"}, ["APISERVER_MODLES", "APISERVER_MODELS"]),
         ({"APISERVER_MAX_WAITING": "0"}, ["APISERVER_MAX_WAITING", "greater than or equal to 1"]),
     ],

@@ -1,4 +1,4 @@
-"""`python -m deploy.local` for real: two vLLM engines, Redis, the proxy; what it serves, and that nothing is left."""
+"""`python -m deploy.local` for real: three vLLM engines, Redis, the proxy; what it serves, and that nothing is left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.system.load import steady_load
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 
-# Imports of vLLM in four processes and two engines: 25 s on two free cores.
+# Imports of vLLM in six processes and three engines: 35 s on two free cores.
 READY_SECONDS = 400.0
 # The guard's grace and the time to look.
 CLEAN_SECONDS = 25.0
@@ -57,16 +57,17 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
 
 
 async def test_launcher_serves_translations_and_stops(processes: MarkedProcesses) -> None:
-    """Ready without a hand, real translations of both models, and nothing left after SIGTERM."""
-    port = free_ports(3)
+    """Ready without a hand, real translations of all models, and nothing left after SIGTERM."""
+    port = free_ports(4)
     launcher = launch(processes, port)
     await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
-    assert "ready: de-en, en-de, en-fr, fr-en" in processes.said()
-    german, french = translate(port, "en", "de"), translate(port, "en", "fr")
+    assert "ready: de-en, en-de, en-es, en-fr, es-en, fr-en" in processes.said()
+    german, french, spanish = (translate(port, "en", language) for language in ("de", "fr", "es"))
     assert "Bahnhof" in str(german["translation"])
     assert "gare" in str(french["translation"])
-    assert french["model"] == "en-fr"
-    assert count_engines(processes) == 2
+    assert "estación" in str(spanish["translation"])
+    assert (french["model"], spanish["model"]) == ("en-fr", "en-es")
+    assert count_engines(processes) == 3
     with Awake() as awake:
         launcher.send_signal(signal.SIGTERM)
         assert launcher.wait(timeout=60) == 0
@@ -85,8 +86,8 @@ def find_api_server(processes: MarkedProcesses, model: str) -> int:
 
 
 async def test_killed_api_server_returns_others_serve(processes: MarkedProcesses) -> None:
-    """Under requests to both pairs: the other pair never fails, the killed one is refused until it is back."""
-    port = free_ports(3)
+    """Under requests to two pairs: the other pair never fails, the killed one is refused until it is back."""
+    port = free_ports(4)
     launcher = launch(processes, port)
     await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
@@ -103,7 +104,7 @@ async def test_killed_api_server_returns_others_serve(processes: MarkedProcesses
     # What the dead server was working on has no other replica to go to.
     assert {sample.code for sample in german.failed()} <= {"pair-unavailable", "replica-failed"}
     assert killed not in processes.alive()
-    assert count_engines(processes) == 2, "the dead server's engine is gone"
+    assert count_engines(processes) == 3, "the dead server's engine is gone"
     launcher.send_signal(signal.SIGTERM)
     assert launcher.wait(timeout=60) == 0
     assert processes.commands() == []

@@ -36,7 +36,7 @@ GOOD = "path: org/model\npairs: [en-de]\nprompt: demo-tags\n"
 
 def test_demo_catalog_loads_with_absolute_folders() -> None:
     entries = load(DEMO)
-    assert [entry.name for entry in entries] == ["en-de", "en-fr"]
+    assert [entry.name for entry in entries] == ["en-de", "en-fr", "en-es"]
     for entry in entries:
         assert (Path(entry.path) / "config.json").is_file()
         assert Path(entry.path).is_absolute()

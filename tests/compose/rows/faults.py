@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 # How long a server stays paused or cut off: longer than its probes' patience, shorter than a request's.
 FAULT_SECONDS = 15.0
 NOTICED_SECONDS = 60.0
-FRENCH = frozenset({"en-fr", "fr-en", "de-fr"})
+FRENCH = frozenset({"en-fr", "fr-en", "en-es", "es-en", "de-fr"})
 
 
 async def container_killed(run: RowRun) -> None:
