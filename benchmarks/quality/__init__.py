@@ -6,6 +6,7 @@
 - ``hostile_scores``: what becomes of hostile texts.
 - ``hostile_texts``: texts that translators are known to fail on.
 - ``long_text``: short requests beside a long document.
+- ``markup_scores``: what inline tags cost.
 - ``named/``: sentences with names and numbers, and what translations keep of them.
 - ``samples``: sentences with references.
 - ``sentence_scores``: scores of sentences and paragraphs against references.

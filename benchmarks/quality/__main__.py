@@ -27,6 +27,7 @@ from benchmarks.harness.engine import LocalModel, running_model
 from benchmarks.harness.program import add_names, options_parser
 from benchmarks.harness.report import Checks, RunFolder, table
 from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
+from benchmarks.quality.markup_scores import MARKUP_COLUMNS, MarkupScore, score_markup
 from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
 from benchmarks.quality.named.named_sentences import read_named
 from benchmarks.quality.samples import has_english, samples, tatoeba
@@ -53,9 +54,9 @@ from benchmarks.quality.systems import as_in_catalog, systems
 from benchmarks.quality.targets import check_named, check_sentences
 from shared.languages import LanguagePair
 
-PARTS: Final = ("sentences", "named", "shown", "paragraphs", "hostile")
+PARTS: Final = ("sentences", "named", "shown", "paragraphs", "markup", "hostile")
 # Parts that take their texts from files of ``--pairs``.
-WITH_PAIRS: Final = frozenset({"sentences", "paragraphs", "hostile"})
+WITH_PAIRS: Final = frozenset({"sentences", "paragraphs", "markup", "hostile"})
 
 
 class Row(Protocol):
@@ -74,6 +75,7 @@ class Figures:
     named: list[NamedScore] = field(default_factory=list[NamedScore])
     shown: list[ShownAnswer] = field(default_factory=list[ShownAnswer])
     paragraphs: list[ParagraphScore] = field(default_factory=list[ParagraphScore])
+    markup: list[MarkupScore] = field(default_factory=list[MarkupScore])
     hostile: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
     caught: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
 
@@ -84,6 +86,7 @@ class Figures:
             *_section("Names and numbers", NAMED_COLUMNS, self.named),
             *_section("Sentences as they come out", SHOWN_COLUMNS, in_order(self.shown)),
             *_section("Paragraphs", PARAGRAPH_COLUMNS, self.paragraphs),
+            *_section("Inline tags", MARKUP_COLUMNS, self.markup),
         ]
         if not self.hostile:
             return lines
@@ -101,7 +104,7 @@ class Figures:
         """Return the figures for JSON."""
         rows = {
             name: [asdict(each) for each in getattr(self, name)]
-            for name in ("sentences", "named", "shown", "paragraphs")
+            for name in ("sentences", "named", "shown", "paragraphs", "markup")
         }
         caught = {f"{guard} {outcome}": count for (guard, outcome), count in self.caught.items()}
         return {**rows, "hostile": {kind: dict(counts) for kind, counts in self.hostile.items()}, "caught": caught}
@@ -151,6 +154,9 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
     if "paragraphs" in options.parts:
         figures.paragraphs.append(await score_paragraphs(as_in_catalog(model), pair, rows))
         progress("paragraphs")
+    if "markup" in options.parts:
+        figures.markup.append(await score_markup(model, pair, *sides(pair, rows)))
+        progress("markup")
     if "hostile" in options.parts:
         before = guard_counts(model)
         for kind, counts in (await judge_hostile(model, pair, *sides(pair, rows), options.each)).items():
