@@ -29,11 +29,13 @@ WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 class EncodedText:
     """Text for the model, and each placeholder's spelling and character.
 
-    Placeholders with one spelling (``%s`` twice) are restored in order.
+    Placeholders with one spelling (``%s`` twice) are restored in order. ``numbers`` are spellings that no letter may
+    touch: 130 is not in 130er.
     """
 
     text: str
     spellings: tuple[tuple[str, str], ...]
+    numbers: frozenset[str] = frozenset()
 
     def restore(self, output: str) -> str | None:
         """Return the output with placeholders; None if a spelling's count differs."""
@@ -44,22 +46,22 @@ class EncodedText:
             chars.setdefault(spelling, []).append(char)
         # Longest first, so that {a} is not found inside {{a}}.
         longest_first = sorted(chars, key=len, reverse=True)
-        pattern = "|".join(_bounded(spelling) for spelling in longest_first)
+        pattern = "|".join(self._bounded(spelling) for spelling in longest_first)
         counts = Counter(match.group() for match in re.finditer(pattern, output))
         if counts != Counter(spelling for spelling, _ in self.spellings):
             return None
         return re.sub(pattern, lambda match: chars[match.group()].pop(0), output)
 
-
-def _bounded(spelling: str) -> str:
-    """Return a pattern with word boundaries: Tom is not in Tomorrow."""
-    before = f"(?<!{LETTER})" if spelling[0].isalnum() else ""
-    after = f"(?!{LETTER})" if spelling[-1].isalnum() else ""
-    if spelling[0].isdigit():
-        before += r"(?<!\d[.,:])"
-    if spelling[-1].isdigit():  # 7 is not in 7:00
-        after += r"(?![.,:]\d)"
-    return f"{before}{re.escape(spelling)}{after}"
+    def _bounded(self, spelling: str) -> str:
+        """Return a pattern with word boundaries: Tom is not in Tomorrow."""
+        is_number = spelling in self.numbers
+        before = f"(?<!{LETTER})" if is_number or spelling[0].isalnum() else ""
+        after = f"(?!{LETTER})" if is_number or spelling[-1].isalnum() else ""
+        if spelling[0].isdigit():
+            before += r"(?<!\d[.,:])"
+        if spelling[-1].isdigit():  # 7 is not in 7:00
+            after += r"(?![.,:]\d)"
+        return f"{before}{re.escape(spelling)}{after}"
 
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
@@ -118,7 +120,19 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
         if spelling in text or (style.most is not None and number > style.most):
             return None
         spellings.append((spelling, char))
-    return EncodedText(substitute(text, {char: spelling for spelling, char in spellings}), tuple(spellings))
+    encoded = substitute(text, {char: spelling for spelling, char in spellings})
+    quantities = (spelling for spelling, char in spellings if _is_quantity(char, placeholders))
+    apart = frozenset(spelling for spelling in quantities if not _touches_letter(encoded, spelling))
+    return EncodedText(encoded, tuple(spellings), apart)
+
+
+def _is_quantity(char: str, placeholders: Sequence[Placeholder]) -> bool:
+    return placeholders[ord(char) - FIRST_PLACEHOLDER].kind is PlaceholderKind.QUANTITY
+
+
+def _touches_letter(text: str, spelling: str) -> bool:
+    escaped = re.escape(spelling)
+    return re.search(f"{LETTER}{escaped}|{escaped}{LETTER}", text) is not None
 
 
 def count_spelled(text: str, placeholders: Sequence[Placeholder]) -> int:

@@ -18,6 +18,7 @@ from apiserver.protection.placeholder_encoding import (
     placeholders_in,
 )
 
+DEMO = FAMILIES["demo-tags"].placeholder_style
 NUMBERED = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 A, B, C, D = (placeholder_char(index) for index in range(4))
 
@@ -177,3 +178,15 @@ def test_pairs_of_tags_count_once() -> None:
 )
 def test_number_is_not_found_inside_another(output: str, restored: bool) -> None:
     assert (EncodedText("at 7", (("7", A),)).restore(output) is not None) is restored
+
+
+def test_letters_may_touch_a_number_only_as_in_the_source() -> None:
+    amount = Placeholder(PlaceholderKind.QUANTITY, "130", "130", is_text=True)
+    apart = encode_in_style(f"It is {A} over.", [amount], DEMO)
+    touched = encode_in_style(f"in the {A}s", [amount], DEMO)
+    assert apart is not None
+    assert touched is not None
+    assert apart.restore("Ist <q1/>er.") is None
+    assert apart.restore("Ist (<q1/>).") == f"Ist ({A})."
+    assert apart.restore("家<q1/>家") == f"家{A}家"
+    assert touched.restore("<q1/>er") == f"{A}er"
