@@ -10,7 +10,7 @@ from typing_extensions import override
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import ServerMetrics
 
-SEGMENT_STAGES: Final = ("first", "masked", "second", "pieces", "best", "none")
+SEGMENT_STAGES: Final = ("first", "masked", "second", "sampled", "pieces", "best", "none")
 # Codes of the issues with which an output cannot be shown.
 UNUSABLE_REASONS: Final = ("output-too-long", "output-repeats", "output-incomplete", "output-empty", "placeholder-lost")
 SHADOW_OUTCOMES: Final = (
@@ -95,7 +95,7 @@ class ApiServerMetrics(ServerMetrics):
         )
         self.segments = self.counter(
             "pairway_apiserver_segments_total",
-            "Number of segments, by the stage that gave the result: first, masked, second, pieces, best, none.",
+            "Number of segments, by the stage that gave the result: first, masked, second, sampled, pieces, best, none.",
             ["pair", "stage"],
             tuple((stage,) for stage in SEGMENT_STAGES),
         )

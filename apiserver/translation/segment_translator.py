@@ -1,8 +1,8 @@
 """Segment translator: one segment, with fallbacks until the output passes the checks.
 
 Each stage runs if the one before failed: as it is, with another sampling or another encoding of placeholders, with
-placeholders for lost names and numbers, in pieces, the best of these with its issues. So the number of engine requests
-is bounded.
+placeholders for lost names and numbers, with further samplings for these, in pieces, the best of these with its issues.
+So the number of engine requests is bounded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from apiserver.guards import cleanup
 from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.family import PromptFamily
-from apiserver.prompts.sampling import Sampling, retry_sampling
+from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling, alternative_sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
 from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, with_issues
@@ -34,7 +34,7 @@ _ELLIPSES: Final = ("..", "。。")
 # A segment that has more pieces than this is not translated in pieces.
 MAX_PIECES: Final = 32
 
-Stage = Literal["first", "masked", "second", "pieces", "best", "none"]
+Stage = Literal["first", "masked", "second", "sampled", "pieces", "best", "none"]
 
 
 class OutputRequester(Protocol):
@@ -179,7 +179,26 @@ async def _try_whole(
     masked = await _request_masked(
         text, placeholders, context, masks_of_values(text, attempts.lost_values, context.pair)
     )
-    return "masked" if masked is not None and attempts.add(masked) else None
+    if masked is not None and attempts.add(masked):
+        return "masked"
+    return "sampled" if await _sample(text, first, placeholders, context, attempts) else None
+
+
+async def _sample(
+    text: str,
+    encoded: EncodedText,
+    placeholders: Sequence[Placeholder],
+    context: SegmentContext,
+    attempts: _SegmentAttempts,
+) -> bool:
+    """Try further samplings while only names and numbers are lost; return whether one kept them."""
+    for number in range(len(ALTERNATIVE_TEMPERATURES)):
+        if not attempts.lost_values:
+            return False
+        sampling = alternative_sampling(context.sampling, number)
+        if attempts.add(await _request(text, encoded, placeholders, context, sampling)):
+            return True
+    return False
 
 
 async def request_alternative(

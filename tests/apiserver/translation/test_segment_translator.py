@@ -17,7 +17,7 @@ from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
-from apiserver.prompts.sampling import Sampling
+from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.segment_translator import (
     MAX_DEPTH,
@@ -203,7 +203,15 @@ async def test_name_lost_for_good_is_a_warning_without_pieces() -> None:
     result = await translate(requester, "Zuzana comes, and then we go.")
     assert (result.text, result.stage) == ("Ascheburg kommt, und dann gehen wir.", "best")
     assert [(issue.code, issue.values) for issue in result.issues] == [("name-changed", ("Zuzana",))]
-    assert len(requester.texts) == 3
+    assert len(requester.texts) == 3 + len(ALTERNATIVE_TEMPERATURES)
+
+
+async def test_further_samplings_are_tried_for_a_lost_name() -> None:
+    wrong = output_of("Ascheburg wohnt in Prag.")
+    requester = ScriptedRequester(in_turn(wrong, wrong, wrong, wrong, output_of("Zuzana wohnt in Prag.")))
+    result = await translate(requester, "Zuzana lives in Prague.")
+    assert (result.text, result.issues, result.stage) == ("Zuzana wohnt in Prag.", (), "sampled")
+    assert len(requester.texts) == 5
 
 
 async def test_name_unseen_in_another_script_is_only_a_warning() -> None:
