@@ -9,6 +9,7 @@ from apiserver.guards.numbers.checks.dates import changed_months, kept_months, l
 from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
 from apiserver.guards.numbers.checks.neighbours import changed_neighbours
 from apiserver.guards.numbers.checks.notation import kept_notation
+from apiserver.guards.numbers.checks.percents import lost_percents
 from apiserver.guards.numbers.checks.phone_numbers import find_phones, phones_in
 from apiserver.guards.numbers.checks.repeats import repeated_numbers
 from apiserver.guards.numbers.mentions import NumberMention
@@ -46,6 +47,7 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
     for span in changed_neighbours(source, translation, pair):
         spans += [(each.start, each.end) for each in ours if each.start < span[1] and span[0] < each.end]
+    spans += lost_percents(source, translation, ours, theirs)
     spans += [*kept_months(source, translation, pair), *lost_days(source, translation, pair)]
     spans += changed_months(source, pair, theirs) if known else ()
     times = list(times_in(source, languages[0]))

@@ -6,5 +6,6 @@
 - ``neighbours``: what stands between two numbers.
 - ``repeats``: numbers that are repeated.
 - ``half_day``: times that lost their half of the day.
+- ``percents``: numbers without their percent sign.
 - ``phone_numbers``: telephone numbers, digit by digit.
 """

@@ -1,4 +1,4 @@
-"""Repeats: digits that a translation has more often than its source."""
+"""Repeats: digits and times that a translation has more often than its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def repeated_numbers(
     """Yield the source's numbers that the translation repeats in the same digits."""
     counts: defaultdict[str, list[NumberMention]] = defaultdict(list)
     for mention in theirs:
-        if mention.kind is NumberKind.DIGITS:
+        if mention.kind in {NumberKind.DIGITS, NumberKind.CLOCK}:
             counts[translation[mention.start : mention.end]].append(mention)
     for mentions in counts.values():
         if len(mentions) == 1:

@@ -14,6 +14,7 @@ EN_DE = LanguagePair("en", "de")
     ("source", "translation", "values"),
     [
         ("It weighs 23 kilos.", "Es wiegt 23 Kilo wie 23 Kilo.", ("23",)),
+        ("It was moved to 11:15 a.m.", "Es wurde um 11:15 Uhr nach 11:15 Uhr verlegt.", ("11:15",)),
         ("There are twelve.", "Es sind 12 und 12 und 12.", ("twelve",)),
         ("It has 5 rooms and 5 doors.", "Es hat 5 Zimmer, 5 Türen und 5 Türen.", ("5",)),
     ],
