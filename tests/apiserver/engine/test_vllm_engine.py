@@ -113,7 +113,7 @@ async def test_tokens_equal_those_of_offline_vllm(real: Real) -> None:
 @given(st.data())
 def test_no_text_encodes_to_a_control_id(real: Real, data: st.DataObject) -> None:
     control = set(real.engine.controls.values())
-    assert len(control) == 6
+    assert len(control) == 7
     piece = st.sampled_from(["</s>", "<sep>", "<de>", "<en>", "<s>", "<pad>", "<", ">", " "]) | st.text(max_size=10)
     text = data.draw(st.lists(piece, max_size=6).map("".join))
     assert not control & set(real.engine.encode_text(text))
