@@ -191,7 +191,7 @@ async def _sample(
     context: SegmentContext,
     attempts: _SegmentAttempts,
 ) -> bool:
-    """Try further samplings while only names and numbers are lost; return whether one kept them."""
+    """Try further samplings; return whether one kept the names and numbers."""
     for number in range(len(ALTERNATIVE_TEMPERATURES)):
         if not attempts.lost_values:
             return False

@@ -19,7 +19,7 @@ _PERCENT: Final = re.compile(
 def lost_percents(
     source: str, translation: str, ours: Sequence[NumberMention], theirs: Sequence[NumberMention]
 ) -> Iterator[tuple[int, int]]:
-    """Yield percents of the source of which the translation has only the number.
+    """Yield the source's percents whose numbers alone are in the translation.
 
     "50 percent" may become "half": then the number is not there either.
     """

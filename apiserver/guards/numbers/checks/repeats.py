@@ -1,4 +1,4 @@
-"""Repeats: digits and times that a translation has more often than its source."""
+"""Repeats: digits and times that a translation has too often."""
 
 from __future__ import annotations
 
