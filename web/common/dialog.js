@@ -17,17 +17,17 @@ export class Dialog extends Component {
   #show() {
     const { isOpen } = this.props;
     if (isOpen && !this.#dialog.open) this.#dialog.showModal();
-    if (!isOpen && this.#dialog.open) this.#dialog.close();
+    if (isOpen || !this.#dialog.open) return;
+    this.#dialog.close();
+    restoreCaret();
   }
 
+  // Escape closed it; the page does not know yet.
   #noteClose() {
     const { isOpen, onClose } = this.props;
-    if (isOpen) onClose();
-    if (this.#dialog.open) return;
-    // Chromium gives a text its focus back without the caret, and drops what is typed then.
-    const focused = document.activeElement;
-    focused?.blur();
-    focused?.focus({ preventScroll: true });
+    if (!isOpen) return;
+    onClose();
+    if (!this.#dialog.open) restoreCaret();
   }
 
   render({ id, title, isOpen, children }) {
@@ -38,4 +38,11 @@ export class Dialog extends Component {
       ${isOpen && html`<${Fragment}><h2 id=${`${id}-title`}>${title}</h2>${children}<//>`}
     </dialog>`;
   }
+}
+
+// Chromium gives a text its focus back without the caret, and drops what is typed then.
+function restoreCaret() {
+  const focused = document.activeElement;
+  focused?.blur();
+  focused?.focus({ preventScroll: true });
 }
