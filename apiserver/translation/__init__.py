@@ -4,6 +4,7 @@
 - ``text_translation``: translates one planned text, its segments in worker tasks.
 - ``planner``: parses a text, protects parts of it, and cuts it into segments.
 - ``segment_translator``: translates one segment, with fallbacks.
+- ``segment_attempts``: a segment's results so far.
 - ``segment_pieces``: cuts a segment into pieces for the last fallback.
 - ``masks``: names and numbers that travel as placeholders.
 - ``alternatives``: further translations.

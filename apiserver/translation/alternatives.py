@@ -9,9 +9,9 @@ from apiserver.formats.document import Placeholder
 from apiserver.prompts.sampling import alternative_sampling
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.planner import Plan
+from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import (
     SegmentContext,
-    SegmentResult,
     request_alternative,
     translate_segment,
 )

@@ -10,7 +10,7 @@ from apiserver.guards.issues import OutputIssue
 from apiserver.segmentation.rejoin import separator
 from apiserver.translation.confidence import Confidence, combined
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
-from apiserver.translation.segment_translator import SegmentResult
+from apiserver.translation.segment_attempts import SegmentResult
 from shared.protocol.answers import Notice, bounded_values
 
 # The warning for a part that stayed in the source language while the rest was translated.

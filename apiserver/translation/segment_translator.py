@@ -8,20 +8,21 @@ So the number of engine requests is bounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, has_placeholders, without_placeholders
 from apiserver.guards import cleanup
-from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
+from apiserver.guards.issues import PLACEHOLDER_LOST
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling, alternative_sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
-from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, with_issues
+from apiserver.translation.confidence import ConfidenceScorer, combined, with_issues
 from apiserver.translation.masks import Mask, MaskPolicy, mask, masks_of_values
+from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage
 from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
@@ -33,8 +34,6 @@ _FULL_STOPS: Final = (".", "。", "।")
 _ELLIPSES: Final = ("..", "。。")
 # A segment that has more pieces than this is not translated in pieces.
 MAX_PIECES: Final = 32
-
-Stage = Literal["first", "masked", "second", "sampled", "pieces", "best", "none"]
 
 
 class OutputRequester(Protocol):
@@ -61,70 +60,6 @@ class SegmentContext:
     scorer: ConfidenceScorer | None = None
 
 
-@dataclass(slots=True)
-class SegmentResult:
-    """A segment's translation with its placeholders; no text if none is usable.
-
-    ``issues`` remain, or say why there is no text. ``issue_codes`` are from every attempt. ``stage`` gave the text.
-    ``alternatives`` are further outputs without issues. ``confidence`` is 0 without a text.
-    """
-
-    text: str | None
-    issues: tuple[OutputIssue, ...] = ()
-    issue_codes: tuple[str, ...] = ()
-    stage: Stage = "first"
-    alternatives: tuple[SegmentResult, ...] = ()
-    confidence: Confidence | None = None
-
-    @property
-    def weight(self) -> int:
-        """The sum of the remaining issues' weights."""
-        return sum(issue.weight for issue in self.issues)
-
-
-@dataclass(slots=True)
-class _SegmentAttempts:
-    """The attempts at one segment so far."""
-
-    candidates: list[SegmentResult] = field(default_factory=list["SegmentResult"])
-    issue_codes: list[str] = field(default_factory=list[str])
-
-    def add(self, candidate: SegmentResult) -> bool:
-        """Add a candidate; return whether another try is not needed."""
-        self.candidates.append(candidate)
-        self.issue_codes += candidate.issue_codes
-        return candidate.text is not None and not any(issue.retried for issue in candidate.issues)
-
-    @property
-    def lost_values(self) -> tuple[OutputIssue, ...]:
-        """The best candidate's issues, if all name lost words."""
-        issues = self.best().issues if self.has_text else ()
-        return issues if all(issue.values for issue in issues) else ()
-
-    @property
-    def has_text(self) -> bool:
-        """Whether a candidate has a usable text."""
-        return any(candidate.text is not None for candidate in self.candidates)
-
-    def result(self, stage: Stage) -> SegmentResult:
-        """Return the last candidate as the result."""
-        last = self.candidates[-1]
-        issue_codes = tuple(dict.fromkeys(self.issue_codes))
-        return SegmentResult(last.text, last.issues, issue_codes, stage, confidence=last.confidence)
-
-    def best(self) -> SegmentResult:
-        """Return the candidate with the lightest issues, without text if unusable."""
-        usable = [candidate for candidate in self.candidates if candidate.text is not None]
-        issue_codes = tuple(dict.fromkeys(self.issue_codes))
-        if not usable:
-            # Issues that make the text unusable come first. Without a candidate, no encoding had the placeholders.
-            issues = sorted(self.candidates[0].issues, key=lambda issue: issue.usable) if self.candidates else ()
-            confidence = self.candidates[0].confidence if self.candidates else None
-            return SegmentResult(None, tuple(issues) or (PLACEHOLDER_LOST,), issue_codes, "none", confidence=confidence)
-        best = min(usable, key=lambda candidate: candidate.weight)
-        return SegmentResult(best.text, best.issues, issue_codes, "best", confidence=best.confidence)
-
-
 async def translate_segment(
     text: str, placeholders: Sequence[Placeholder], context: SegmentContext, depth: int = 0
 ) -> SegmentResult:
@@ -141,7 +76,7 @@ async def translate_segment(
         if needs_translation(text):
             result = await translate_segment(text, placeholders, context, depth)
         return result if result.text is None else replace(result, text=emoji.restore_emoji(result.text, emojis))
-    attempts = _SegmentAttempts()
+    attempts = SegmentAttempts()
     stage = await _try_whole(text, placeholders, context, attempts)
     if stage is not None:
         return attempts.result(stage)
@@ -157,7 +92,7 @@ async def translate_segment(
 
 
 async def _try_whole(
-    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, attempts: _SegmentAttempts
+    text: str, placeholders: Sequence[Placeholder], context: SegmentContext, attempts: SegmentAttempts
 ) -> Stage | None:
     """Try the stages without cuts; return the successful one."""
     if context.masks is not None:
@@ -189,7 +124,7 @@ async def _sample(
     encoded: EncodedText,
     placeholders: Sequence[Placeholder],
     context: SegmentContext,
-    attempts: _SegmentAttempts,
+    attempts: SegmentAttempts,
 ) -> bool:
     """Try further samplings; return whether one kept the names and numbers."""
     for number in range(len(ALTERNATIVE_TEMPERATURES)):

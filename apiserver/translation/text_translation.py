@@ -26,7 +26,8 @@ from apiserver.translation.assembler import Assembler
 from apiserver.translation.confidence import ConfidenceScorer, combined, rounded
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.planner import Plan, TextStep, untranslated_text
-from apiserver.translation.segment_translator import SegmentContext, SegmentResult, translate_segment
+from apiserver.translation.segment_attempts import SegmentResult
+from apiserver.translation.segment_translator import SegmentContext, translate_segment
 from shared.languages import LanguagePair
 from shared.protocol.answers import Notice, Translation, merge_notices
 from shared.protocol.priority import Lane

@@ -7,7 +7,7 @@ from typing import get_args
 from apiserver.guards import issues
 from apiserver.guards.issues import OutputIssue
 from apiserver.metrics import SEGMENT_STAGES, UNUSABLE_REASONS, ApiServerMetrics
-from apiserver.translation.segment_translator import Stage
+from apiserver.translation.segment_attempts import Stage
 from shared.protocol.priority import Priority
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.translation.alternatives import distinct
-from apiserver.translation.segment_translator import SegmentResult
+from apiserver.translation.segment_attempts import SegmentResult
 from shared.protocol.answers import Translation
 from tests.apiserver.translation.test_translator import german_words, translate, translator_of
 from tests.support.scripted_engine import Asked

@@ -10,7 +10,7 @@ from apiserver.formats.document import Block, Placeholder, PlaceholderKind, plac
 from apiserver.guards.issues import OutputIssue
 from apiserver.translation.assembler import UNTRANSLATED, Assembler
 from apiserver.translation.planner import GapStep, Plan, Step, TextStep
-from apiserver.translation.segment_translator import SegmentResult
+from apiserver.translation.segment_attempts import SegmentResult
 from shared.languages import LanguagePair
 
 EN_DE, ZH_EN = LanguagePair("en", "de"), LanguagePair("zh", "en")

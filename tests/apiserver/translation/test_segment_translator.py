@@ -19,11 +19,11 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling
 from apiserver.translation.masks import MaskPolicy
+from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import (
     MAX_DEPTH,
     MAX_PIECES,
     SegmentContext,
-    SegmentResult,
     translate_segment,
     without_full_stop,
 )

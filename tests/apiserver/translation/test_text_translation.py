@@ -19,7 +19,7 @@ from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TextStep
-from apiserver.translation.segment_translator import SegmentResult
+from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.text_translation import RunningModel, SegmentPool, TextTranslation
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
