@@ -23,23 +23,21 @@ PYTHON ?= $(shell for candidate in python3.11 python3.12 python3 /usr/bin/python
 	$$candidate -c 'import sys, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
 	&& echo $$candidate && break; done)
 
-# The version that made the locks; `make lock` installs it into .venv-lock.
-UV_VERSION := 0.13.8
 UV := .venv-lock/bin/uv
 LOCK := .cache/lock
 RESOLVE = $(UV) pip compile --quiet --no-annotate --no-header --no-emit-index-url --no-emit-find-links \
-	--system-certs --python-version 3.11
+	--system-certs --python-version 3.11 --generate-hashes
 COMPILE = $(RESOLVE) --universal pyproject.toml
 # Removes the platform's markers, which are the same on every line (see [tool.uv] in pyproject.toml).
-PLAIN = sed -i -e "s/ and implementation_name == .*//" -e "s/ ; python_full_version < '3.13'$$//" \
+PLAIN = sed -i -e "s/ and implementation_name == [^\\]*/ /" -e "s/ ; python_full_version < '3.13' / /" \
 	-e "1i \# Made by make lock from pyproject.toml."
 
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup screenshots test-all fuzz \
-	check environment dev python lock clean tune bench-quality bench-guards bench-long faults compose-test soak \
-	bench-overload bench-connections bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup screenshots test-all fuzz \
+	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
+	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
 	plan shown-sentences calibrate bench-confidence
 
 help:  ## Show this list.
@@ -66,7 +64,7 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) -m "not clients and not pages" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not clients and not pages and not edge" --cov --cov-report=term:skip-covered
 
 # One of the system's tests opens the page /docs in it.
 browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
@@ -92,7 +90,13 @@ test-setup: browser  ## Install what test-page, screenshots and bench-page need 
 screenshots: test-setup  ## Take the pictures of the pages again, into docs/images.
 	@$(BIN)/python -m tests.pages.screenshots
 
-test-all: test test-clients test-page  ## Run everything that needs no Docker.
+test-edge: test-edge-setup  ## Run the edge's nginx among 500 slow readers and 500 slow writers.
+	@$(PYTEST) -n 0 -m edge tests/edge
+
+test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections into .cache/clients, from PyPI.
+	@$(BIN)/python -m tests.edge.install
+
+test-all: test test-clients test-page test-edge  ## Run everything that needs no Docker.
 
 fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
@@ -117,13 +121,14 @@ python:
 		"make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
 
 lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade takes newer versions).
-	@test -x $(UV) && $(UV) --version | grep -qF "uv $(UV_VERSION) " \
-		|| { $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet uv==$(UV_VERSION); }
+	@cmp -s requirements/uv.txt .venv-lock/uv.txt || { $(PYTHON) -m venv .venv-lock \
+		&& .venv-lock/bin/python -m pip install --quiet --require-hashes -r requirements/uv.txt \
+		&& cp requirements/uv.txt .venv-lock; }
 	@rm -rf $(LOCK) && mkdir -p $(LOCK)
-	@# Everything is resolved together first, so that any locks can share an environment.
+	@# Everything is resolved together first, so that any locks can share an environment; hashes are for one file at a time.
 	@cat requirements/proxy.txt requirements/apiserver-cpu.txt requirements/local.txt requirements/dev.txt \
-		2>/dev/null | sort -u >$(LOCK)/all.txt || true
-	@$(COMPILE) $(UPGRADE) --extra proxy --extra apiserver --extra cpu --extra local --extra dev \
+		2>/dev/null | sed -n "s/ \\\\$$//p" | grep == | sort -u >$(LOCK)/all.txt || true
+	@$(COMPILE) --no-generate-hashes $(UPGRADE) --extra proxy --extra apiserver --extra cpu --extra local --extra dev \
 		--excludes requirements/excluded.txt --output-file $(LOCK)/all.txt
 	@for part in proxy local dev; do \
 		$(COMPILE) --extra $$part --constraints $(LOCK)/all.txt --output-file $(LOCK)/$$part.txt || exit 1; done
@@ -133,13 +138,37 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 	@test ! -f requirements/apiserver-cuda.txt || cp requirements/apiserver-cuda.txt $(LOCK)/apiserver-cuda.txt
 	@$(COMPILE) $(UPGRADE) --extra apiserver --extra cuda --constraints $(LOCK)/proxy.txt \
 		--constraints $(LOCK)/local.txt --constraints $(LOCK)/dev.txt --output-file $(LOCK)/apiserver-cuda.txt
-	@# The clients and the browser's driver of the tests, with hashes: nothing else of the product's has a say in their versions.
-	@for part in clients clients-translate pages; do \
+	@# The clients and the browser's driver of the tests: nothing else of the product's has a say in their versions.
+	@for part in clients clients-translate pages edge; do \
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
-		$(RESOLVE) $(UPGRADE) --generate-hashes --group $$part --excludes requirements/clients-excluded.txt \
+		$(RESOLVE) $(UPGRADE) --group $$part --excludes requirements/clients-excluded.txt \
 			--output-file $(LOCK)/$$part.txt || exit 1; done
+	@# The tools that install, lock and audit, and matplotlib.
+	@for part in pip uv audit plots; do \
+		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
+		$(RESOLVE) --universal $(UPGRADE) --group $$part --output-file $(LOCK)/$$part.txt || exit 1; done
 	@rm $(LOCK)/all.txt
-	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && wc -l requirements/*.txt
+	@$(PLAIN) $(LOCK)/*.txt && mv $(LOCK)/*.txt requirements/ && cp requirements/uv.txt .venv-lock && wc -l requirements/*.txt
+
+# The database knows versions: no hashes, and torch without its build. Several versions of one package are in several files.
+audit: python  ## Compare all that is pinned with a database of known faults; fail if something has one, or if no database answers.
+	@rm -rf .cache/audit && mkdir -p .cache/audit && $(PYTHON) -m venv .cache/audit/venv
+	@.cache/audit/venv/bin/python -m pip install --quiet --require-hashes -r requirements/audit.txt
+	@sed -n "s/^\([^ #=]*==[^ +]*\).*/\1/p" requirements/*.txt | sort -u \
+		| awk -F== '{ file = ".cache/audit/pins-" ++versions[$$1] ".txt"; print >file }'
+	@for pins in .cache/audit/pins-*.txt; do \
+		.cache/audit/venv/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off \
+			--output $$pins.faults --requirement $$pins && continue; \
+		cat $$pins.faults 2>/dev/null || echo "not audited: no database answers for all of it" >&2; exit 1; done
+
+pin-images:  ## Write the digests of the images' tags, as their registry answers them, into deploy/images.yml.
+	@sed -E "s/@sha256:[0-9a-f]+$$//" deploy/images.yml >deploy/images.yml.new
+	@for image in $$(sed -nE "s/^ +(image|PYTHON_IMAGE): //p" deploy/images.yml.new); do \
+		digest=$$(docker buildx imagetools inspect $$image --format "{{.Manifest.Digest}}") \
+		&& echo "$$digest" | grep -qxE "sha256:[0-9a-f]{64}" \
+		|| { echo "no registry answers for $$image: deploy/images.yml stays as it is" >&2; rm deploy/images.yml.new; exit 1; }; \
+		sed -i "s|: $$image$$|&@$$digest|" deploy/images.yml.new; done
+	@mv deploy/images.yml.new deploy/images.yml && grep @ deploy/images.yml
 
 tune: dev  ## Measure how many texts an engine should run at once; print catalog lines. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
@@ -170,9 +199,13 @@ bench-overload: dev  ## Load the demo model up to 4 times its capacity; fail if 
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) $(if $(PARTS),--parts $(PARTS))
 
-bench-connections: dev  ## Measure normal clients among silent, slow and hostile ones; fail if a target is missed. (KINDS= HOLD= OUT=.run/connections)
-	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections) $(if $(KINDS),--kinds "$(KINDS)") \
-		$(if $(HOLD),--hold $(HOLD))
+bench-connections: test-edge-setup  ## Measure normal clients among silent, slow and hostile ones; fail if a target is missed. (KINDS= HOLD= OUT=.run/connections)
+	@$(BIN)/python -m benchmarks.connections --out $(or $(OUT),.run/connections) --nginx "$$($(BIN)/python -m tests.edge.install)" \
+		$(if $(KINDS),--kinds "$(KINDS)") $(if $(HOLD),--hold $(HOLD))
+
+bench-hostile: dev  ## Send hostile inputs of growing size to every endpoint; fail where a loop stands still, or twice the size costs more than 2.5 times. (ROWS=pattern DOUBLINGS=5 OUT=.run/hostile)
+	@$(BIN)/python -m tests.hostile --out $(or $(OUT),.run/hostile) $(if $(ROWS),--rows '$(ROWS)') \
+		$(if $(DOUBLINGS),--doublings $(DOUBLINGS))
 
 bench-proxy: dev  ## Compare our proxy with others, CPU per request and more; fail if a target is missed. (PEERS= BEFORE=folder of another checkout ROUNDS= SECONDS= CONCURRENCY= OUT=.run/proxy)
 	@$(BIN)/python -m benchmarks.proxy --out $(or $(OUT),.run/proxy) $(if $(PEERS),--peers $(PEERS)) $(if $(BEFORE),--before $(BEFORE)) \
@@ -187,7 +220,7 @@ bench-origin: dev  ## Repeat the origin's experiment: six designs, two reference
 
 bench-origin-plots: python  ## Draw the results of bench-origin, in a separate environment. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
-	@.venv-plots/bin/python -m pip install --quiet -r benchmarks/origin/requirements.txt
+	@.venv-plots/bin/python -m pip install --quiet --require-hashes -r requirements/plots.txt
 	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
 
 bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fail if a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)

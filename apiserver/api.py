@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
@@ -22,6 +23,8 @@ from shared.http.openapi import (
 )
 from shared.http.probes import livez_response, metrics_response, startupz_response
 from shared.http.request_context import add_log_fields, request_header
+from shared.parsing.long_bodies import parse_in_turn
+from shared.parsing.request_parser import parse_translate_request
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
@@ -34,7 +37,6 @@ from shared.protocol.headers import (
 )
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
-from shared.protocol.request_parser import parse_translate_request
 from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 
@@ -83,7 +85,9 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
         caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_json_body(request, app.limits.body_bytes, deadline, reservation)
-        translate_request = parse_translate_request(body, app.limits)
+        translate_request = await parse_in_turn(len(body), partial(parse_translate_request, body, app.limits))
+        del body
+        reservation.release()  # the texts count from here on
         if sink is not None:
             translate_request.refuse_stream()
         pair = app.model_server.resolve(translate_request)
@@ -94,7 +98,8 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))
-        return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
+        with app.text_memory.hold(caller, work.chars):
+            return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
 
 
 @routes.get("/report", responses=CLOSED)
@@ -129,4 +134,4 @@ async def startupz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return the metrics of server and engines in Prometheus' text format."""
     _authorize(request)
-    return metrics_response(context(request).collector())
+    return await metrics_response(context(request).collector())

@@ -32,14 +32,22 @@ from apiserver.hosting.running_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
-from apiserver.settings import ApiServerSettings
+from apiserver.scheduling.text_memory import TextMemory
+from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
 from apiserver.shadowing.shadow_traffic import ShadowTraffic
 from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
+from shared.http.origin_policy import OriginPolicy
+from shared.runtime.background import Loop, running
+from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
+
+# Of texts in flight: 8,000 characters have a few thousand objects.
+IDLE_TEXT_BYTES = 8_000 * BYTES_PER_CHAR
+HOST_RULE = " or an address, or set APISERVER_TOKEN"
 
 
 def create_app(
@@ -80,6 +88,7 @@ def create_app(
         changer=ModelChanger(services, settings.catalog, metrics, time.time),
         metrics=metrics,
         bodies=ByteBudget(settings.max_bodies_bytes),
+        text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(
         title="Pairway API server",
@@ -90,7 +99,10 @@ def create_app(
         redoc_url=None,
     )
     app.state.context = context
-    configure_app(app, fast_handlers={"/translate": api.translate})
+    origins = OriginPolicy(
+        (), private_hosts_only=settings.serves_this_machine, rule="API servers serve no pages", host_rule=HOST_RULE
+    )
+    configure_app(app, origins, {"/translate": api.translate})
     app.include_router(api.routes)
     app.include_router(model_api.routes)
     return app
@@ -130,10 +142,15 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     server = context.model_server
     models = [host.entry.name for host in server.hosts]
     log.info("api server up", extra={"replica": server.replica_id, "models": models})
-    async with context.running_hosts:
-        try:
-            yield
-        finally:
-            if server.shadow is not None:
-                await server.shadow.close()
-            await context.changer.close()
+    # Canaries and short texts are no more than this.
+    collector = IdleCollector(lambda: context.text_memory.held <= IDLE_TEXT_BYTES)
+    rng = random.Random()  # noqa: S311 - jitter, not secrets
+    garbage = Loop("garbage", IDLE_CHECK_SECONDS, collector.tick, time.monotonic, rng)
+    with rare_collections(full=False):
+        async with running(garbage), context.running_hosts:
+            try:
+                yield
+            finally:
+                if server.shadow is not None:
+                    await server.shadow.close()
+                await context.changer.close()

@@ -11,6 +11,7 @@ from apiserver.hosting.model_host import ModelHost
 from apiserver.hosting.running_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
+from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import ApiServerSettings
 from shared.http.body import ByteBudget
 from shared.protocol.deadline import TimeLimits
@@ -31,6 +32,7 @@ class ApiServerContext:
     changer: ModelChanger
     metrics: ApiServerMetrics
     bodies: ByteBudget
+    text_memory: TextMemory
 
     @property
     def loops(self) -> tuple[Loop, ...]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token, split_commas
+
+# The most that a request holds for each character: texts, plan, results (tests/apiserver/integration/test_memory.py).
+BYTES_PER_CHAR: Final = 128
 
 
 class ApiServerSettings(ServerSettings):
@@ -55,6 +59,12 @@ class ApiServerSettings(ServerSettings):
         le=100_000,
         description="Most cost units (short sentences) that wait for a model, not counting those that its engine runs.",
     )
+    max_texts_bytes: int = Field(
+        default=536_870_912,
+        ge=1_048_576,
+        description="Most bytes that the texts of all requests in flight may take, 128 for each character; "
+        "one caller takes at most half of what others leave.",
+    )
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for a pair's canary translation, in seconds."
     )
@@ -85,6 +95,11 @@ class ApiServerSettings(ServerSettings):
     )
     _parts = field_validator("models", mode="before")(split_commas)
 
+    @property
+    def serves_this_machine(self) -> bool:
+        """Whether only this machine reaches this server, which needs no token."""
+        return is_loopback(self.host) and not self.token.get_secret_value()
+
     @model_validator(mode="after")
     def _is_closed(self) -> ApiServerSettings:
         if not self.token.get_secret_value() and not self.open and not is_loopback(self.host):
@@ -106,6 +121,17 @@ class ApiServerSettings(ServerSettings):
         operators = self.operator_token.get_secret_value()
         if operators and operators in {self.token.get_secret_value(), self.token_previous.get_secret_value()}:
             message = "APISERVER_OPERATOR_TOKEN must differ from APISERVER_TOKEN, which every proxy has"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _largest_body_fits(self) -> ApiServerSettings:
+        least = 2 * BYTES_PER_CHAR * self.max_body_bytes  # a caller takes at most half; a character is at least a byte
+        if self.max_texts_bytes < least:
+            message = (
+                f"APISERVER_MAX_TEXTS_BYTES ({self.max_texts_bytes}) must be at least {least} for "
+                f"APISERVER_MAX_BODY_BYTES ({self.max_body_bytes}): such a body would never be accepted"
+            )
             raise ValueError(message)
         return self
 

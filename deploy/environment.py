@@ -23,9 +23,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.lockfiles import BUILDS, DEV, TORCH_CPU, read_lines
+from deploy.lockfiles import BUILDS, DEV, PIP, TORCH_CPU, read_lines
 
-PIP = "pip==26.3"
 PYTHONS = ((3, 11), (3, 12))
 # The source of torch+cpu if pip's own configuration has none.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -63,8 +62,8 @@ class Environment:
 
     def stamp(self) -> dict[str, str | bool]:
         """Return the identity of a finished environment; if it differs, install again."""
-        digest = hashlib.sha256(PIP.encode())
-        for lock in self.locks:
+        digest = hashlib.sha256()
+        for lock in (PIP, *self.locks):
             digest.update(lock.read_bytes())
         return {"build": self.build, "dev": self.dev, "locks": digest.hexdigest(), "at": str(self.path.resolve())}
 
@@ -113,16 +112,16 @@ class Environment:
     def _install_packages(self) -> None:
         if not self._has_pip():
             raise EnvironmentBrokenError(f"{self.python} does not run pip")
-        with step(f"upgrading pip to {PIP.removeprefix('pip==')}"):
-            self._pip(PIP)
+        with step(f"upgrading pip to {read_lines(PIP)[0].removeprefix('pip==')}"):
+            self._pip("--require-hashes", "-r", str(PIP))
         locks = [lock for lock in self.locks if lock != TORCH_CPU]
         if TORCH_CPU in self.locks:
-            with step(f"installing {read_lines(TORCH_CPU)[0]} (200 MB, a minute or more)"):
+            with step(f"installing {describe_torch_pin()} (200 MB, a minute or more)"):
                 self._install_torch_cpu()
         # --no-deps: the locks have all dependencies, except those in requirements/excluded.txt.
         count = len({line for lock in locks for line in read_lines(lock)})
         with step(f"installing {count} packages as pinned in requirements/ (a minute or more)"):
-            self._pip(*(argument for lock in locks for argument in ("-r", str(lock))))
+            self._pip("--require-hashes", *(argument for lock in locks for argument in ("-r", str(lock))))
         with step("comparing the installed packages with the locks"):
             self._verify()
 
@@ -134,6 +133,7 @@ class Environment:
         return done.returncode == 0
 
     def _install_torch_cpu(self) -> None:
+        # pip itself requires the hash where the pin has one.
         try:
             self._pip("-r", str(TORCH_CPU))
         except EnvironmentFailedError as own_error:
@@ -141,7 +141,7 @@ class Environment:
                 self._pip("-r", str(TORCH_CPU), "--index-url", TORCH_CPU_INDEX)
             except EnvironmentFailedError as index_error:
                 raise EnvironmentFailedError(
-                    f"{read_lines(TORCH_CPU)[0]} was not found by this machine's pip configuration:\n{own_error}\n"
+                    f"{describe_torch_pin()} was not found by this machine's pip configuration:\n{own_error}\n"
                     f"and not at {TORCH_CPU_INDEX}:\n{index_error}\n"
                     "Give pip a source that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
                 ) from index_error
@@ -163,6 +163,15 @@ class Environment:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             raise EnvironmentBrokenError(f"the installed packages differ from the locks:\n{done.stdout}")
+
+
+def describe_torch_pin() -> str:
+    """Return torch's pin for the running Python; say if it has no hash."""
+    marker = f"python_version == '{sys.version_info[0]}.{sys.version_info[1]}'"
+    line = next(line for line in TORCH_CPU.read_text().splitlines() if marker in line)
+    return line.partition(" ;")[0] + (
+        "" if "--hash" in line else f" without a hash ({TORCH_CPU} has none for this Python)"
+    )
 
 
 @contextlib.contextmanager

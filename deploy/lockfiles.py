@@ -14,6 +14,7 @@ REQUIREMENTS = Path("requirements")
 EXCLUDED = REQUIREMENTS / "excluded.txt"
 TORCH_CPU = REQUIREMENTS / "torch-cpu.txt"
 DEV = REQUIREMENTS / "dev.txt"
+PIP = REQUIREMENTS / "pip.txt"
 BUILDS = {
     "cpu": (
         TORCH_CPU,
@@ -31,8 +32,8 @@ BUILDS = {
 
 
 def read_lines(lock: Path) -> list[str]:
-    """Return a lock's lines without comments."""
-    lines = (line.strip() for line in lock.read_text().splitlines())
+    """Return a lock's lines without comments and hashes."""
+    lines = (line.partition("--hash")[0].rstrip(" \\") for line in lock.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 

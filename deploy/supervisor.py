@@ -26,13 +26,13 @@ class LaunchError(Exception):
 class SupervisedServer:
     """One server as its supervisor sees it.
 
-    ``loss`` is a clause: what its end costs.
+    ``port`` is None for a unix socket; ``loss`` is a clause: what its end costs.
     """
 
     name: str
     process: ManagedProcess
     host: str
-    port: int
+    port: int | None
     is_ready: Callable[[], Awaitable[bool]]
     loss: str
 
@@ -109,6 +109,8 @@ class Supervisor:
     async def _wait_for_port(self) -> None:
         give_up_at = self.clock() + PORT_TIMEOUT_SECONDS
         host, port = self.server.host, self.server.port
+        if port is None:
+            return
         while not is_port_free(host, port) and self.clock() < give_up_at:  # noqa: ASYNC110 - as above
             await asyncio.sleep(PORT_POLL_SECONDS)
 

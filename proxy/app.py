@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 OPERATOR_ROUTES = (fleet.routes, keys.routes, live_status.routes)
 # What a refused web page is told, at either port.
 CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
+CLIENT_HOSTS = ", set PROXY_KEYS=on, or name the web server in front in PROXY_TRUSTED_PROXIES"
 OPERATOR_ORIGINS = "the port for operators (PROXY_OPERATOR_PORT) serves its own pages alone"
 
 
@@ -48,7 +49,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
             await context.fleet.lease.renew()
             await context.fleet.registry.restore()
             await context.keys.authenticator.warn(published=settings.published_without_keys)
-            gc_tuning.freeze_loaded_objects()
+            stack.enter_context(gc_tuning.rare_collections(freezes=True))
             log.info("proxy up", extra={"proxy": owner, "replicas": settings.replicas})
             await stack.enter_async_context(running(*context.process.loops))
             await stack.enter_async_context(context.translation.coalescer.closing())
@@ -69,9 +70,17 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     app.state.draining = draining
     app.state.page_config = page_config(settings) if settings.pages else None
     app.state.operator_origins = OriginPolicy(
-        (), private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host), rule=OPERATOR_ORIGINS
+        (),
+        private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host),
+        rule=OPERATOR_ORIGINS,
+        host_rule=CLIENT_HOSTS,
     )
-    origins = OriginPolicy(settings.cors_origins, private_hosts_only=settings.serves_this_machine, rule=CLIENT_ORIGINS)
+    origins = OriginPolicy(
+        settings.cors_origins,
+        private_hosts_only=settings.serves_this_machine,
+        rule=CLIENT_ORIGINS,
+        host_rule=CLIENT_HOSTS,
+    )
     apis = mounts.select(settings.compat)
     fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
     configure_app(app, origins, fast_handlers, mounts.find_renderer(apis))

@@ -57,7 +57,11 @@ class TranslationCall:
         )
 
     def for_target(self, request: TranslateRequest) -> TranslationCall:
-        """Return the call for one target, with its own sample."""
+        """Return the call for one target, with its own sample.
+
+        It is admitted already: a list of targets is admitted as a whole.
+        """
         part = self.for_part(request, None)
+        part.is_admitted = True
         part.sample = RequestSample()
         return part

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from proxy.admission.keyless_bodies import KeylessBodies
 from proxy.balancing.local_stats import LocalStats
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
@@ -17,7 +18,7 @@ from proxy.glossaries.term_finder import TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from proxy.routing.pivots import Pivots
+from proxy.routing.language_lists import LanguageLists
 from proxy.settings import ProxySettings
 from proxy.status.feed import StatusFeed
 from proxy.status.monitor import StatusMonitor
@@ -52,14 +53,14 @@ class FleetContext:
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """The pipeline of translation requests; ``listed_pivots`` is None if pivots are off."""
+    """The pipeline of translation requests, and the lists of what it serves."""
 
     service: TranslationService
     target_lists: TargetListTranslator
     detection: DetectionService
     coalescer: RequestCoalescer
     fault_retry: TransientFaultRetry
-    listed_pivots: Pivots | None
+    language_lists: LanguageLists
     loops: tuple[Loop, ...]
 
 
@@ -84,13 +85,13 @@ class StatusContext:
 class ProcessContext:
     """Parts of the whole process; ``started_at`` is Unix seconds.
 
-    ``keyless_body_budget`` is for bodies that are read before their sender has shown a key.
+    ``keyless_bodies`` are those that are read before their sender has shown a key.
     """
 
     metrics: ProxyMetrics
     loops: tuple[Loop, ...]
     body_budget: ByteBudget
-    keyless_body_budget: ByteBudget
+    keyless_bodies: KeylessBodies
     draining: asyncio.Event
     started_at: float
 

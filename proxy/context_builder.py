@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from proxy.admission.controller import AdmissionController
+from proxy.admission.keyless_bodies import KeylessBodies
 from proxy.api.live_status.status_view import stamped
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
@@ -46,6 +47,7 @@ from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
+from proxy.routing.language_lists import LanguageLists
 from proxy.routing.pivots import Pivots
 from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
@@ -65,11 +67,9 @@ from proxy.translation.target_list import TargetListTranslator
 from proxy.translation.transient_faults import TransientFaultRetry
 from proxy.upstream.client import ReplicaClient
 from shared.http.body import ByteBudget
+from shared.languages import display_name
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
-
-# Bodies of callers without a key so far fill at most one part of so many, beside the others.
-KEYLESS_BODIES_PART = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,11 @@ async def build_context(
         rng=rng,
     )
     detector = await asyncio.to_thread(LanguageDetector)
+    if settings.compat:
+        # Loads all names, 25 MiB: in the first list of languages that would stop the event loop for 0.1 s.
+        await asyncio.to_thread(display_name, "en", "en")
     body_budget = ByteBudget(settings.max_bodies_bytes)
-    keyless_body_budget = ByteBudget(max(settings.max_body_bytes, settings.max_bodies_bytes // KEYLESS_BODIES_PART))
+    keyless_bodies = KeylessBodies(settings.max_keyless_bytes, foundation.metrics)
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
     glossaries, purge = build_glossaries(foundation)
@@ -113,9 +116,7 @@ async def build_context(
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
-    process = ProcessContext(
-        foundation.metrics, loops, body_budget, keyless_body_budget, draining, started_at=time.time()
-    )
+    process = ProcessContext(foundation.metrics, loops, body_budget, keyless_bodies, draining, started_at=time.time())
     return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
 
 
@@ -245,11 +246,9 @@ def build_translation(
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
-    pivots = listed_pivots = None
+    pivots = None
     if settings.pivot:
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
-        # Without latency: a thread renders /languages, and must not read the statistics.
-        listed_pivots = Pivots(settings.preferred_pivots, lambda _: 0.0)
     planner, detection = RoutePlanner(pivots), DetectionService(detector)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
@@ -261,7 +260,7 @@ def build_translation(
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
     fault_retry = TransientFaultRetry(metrics, time.monotonic, foundation.rng)
-    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, listed_pivots, loops)
+    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, LanguageLists(pivots), loops)
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import ClassVar, Final, TypeVar
 
-from prometheus_client import Histogram
+from prometheus_client import CollectorRegistry, Histogram, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 from typing_extensions import override
 
+from shared.languages import LanguagePair
 from shared.protocol.errors import PairwayError
 from shared.protocol.outcome_classes import OUTCOME_CLASSES
 from shared.protocol.priority import Priority
@@ -19,7 +22,28 @@ E = TypeVar("E", bound=PairwayError)
 # Known pairs whose counters begin at 0, about 25 series each; those of further pairs begin with their first request.
 MAX_STARTED_PAIRS: Final = 200
 SHED_REASONS: Final = ("full", "share", "late")
+KEYLESS_REASONS: Final = ("network", "bytes", "slow")
 REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "unavailable")
+
+
+class PairGauge(Collector):
+    """Gauge of known pairs, all set at once."""
+
+    def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
+        self._name, self._documentation = name, documentation
+        self.counts: Mapping[LanguagePair, int] = {}
+        registry.register(self)
+
+    def describe(self) -> list[Metric]:
+        """Return the metric without series."""
+        return [GaugeMetricFamily(self._name, self._documentation, labels=["pair"])]
+
+    @override
+    def collect(self) -> list[Metric]:
+        gauge = GaugeMetricFamily(self._name, self._documentation, labels=["pair"])
+        for pair, count in self.counts.items():
+            gauge.add_metric([str(pair)], count)
+        return [gauge]
 
 
 class ProxyMetrics(ServerMetrics):
@@ -41,13 +65,11 @@ class ProxyMetrics(ServerMetrics):
         shed = "Requests refused because of load, by priority and reason (full, share, late)."
         why = tuple(product(Priority, SHED_REASONS))
         self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
-        reasons = "none: no key, key, scope, requests, characters, unavailable: Redis is away"
-        refusals = f"Requests refused by key or quota, by reason ({reasons})."
-        self.refusals = self._counter_of("pairway_proxy_access_refusals_total", refusals, "reason", REFUSAL_REASONS)
+        self._register_refusals()
         self.replicas = self.gauge("pairway_proxy_replicas", "Replicas by state.", ["state"])
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
-        self.pair_failing = self.gauge("pairway_proxy_pair_failing_replicas", failing, ["pair"])
+        self.pair_failing = PairGauge("pairway_proxy_pair_failing_replicas", failing, self.registry)
         expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
         self.expected_replicas = self.gauge("pairway_proxy_expected_replicas", expected, ["service"])
         self.ready_replicas = self.gauge(
@@ -76,6 +98,14 @@ class ProxyMetrics(ServerMetrics):
         evictions = "Translations evicted from the memory cache to make space for others."
         self.cache_evictions = self.counter("pairway_proxy_cache_evictions_total", evictions).labels()
 
+    def _register_refusals(self) -> None:
+        reasons = "none: no key, key, scope, requests, characters, unavailable: Redis is away"
+        refusals = f"Requests refused by key or quota, by reason ({reasons})."
+        self.refusals = self._counter_of("pairway_proxy_access_refusals_total", refusals, "reason", REFUSAL_REASONS)
+        reasons = "network: too many requests of one, bytes: no space and the network holds most, slow"
+        keyless = f"Requests refused while their body was read before their key was known, by reason ({reasons})."
+        self.keyless = self._counter_of("pairway_proxy_keyless_refusals_total", keyless, "reason", KEYLESS_REASONS)
+
     def _counter_of(self, name: str, documentation: str, label: str, values: Sequence[str]) -> MetricFamily[Count]:
         """Register a counter whose series for these values begin at 0."""
         counter = self.counter(name, documentation, [label], [(value,) for value in values])
@@ -101,6 +131,11 @@ class ProxyMetrics(ServerMetrics):
     def refused(self, reason: str, error: E) -> E:
         """Count a refusal by its reason; return its error."""
         self.refusals.labels(reason).inc()
+        return error
+
+    def keyless_refused(self, reason: str, error: E) -> E:
+        """Count the refusal of a keyless body; return its error."""
+        self.keyless.labels(reason).inc()
         return error
 
     def forget(self, url: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from types import TracebackType
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -108,16 +109,55 @@ def mapped_errors(timeout: float) -> Generator[None]:
 
 # Connections beyond the calls at once, for cancelled calls not yet closed.
 SPARE_CONNECTIONS: Final = 8
+# redis-py's own time-outs, for closing connections; a call's is shorter, and stops while the event loop stands still.
+CONNECTION_SECONDS: Final = 10.0
+# A pause of the event loop counts as one part at most: answers that came meanwhile are read in the others.
+TIMEOUT_PARTS: Final = 5
+
+
+class RunningTimeout:
+    """Time-out that stands still while the event loop does.
+
+    A context manager that raises TimeoutError after ``seconds`` in which the loop ran.
+
+    A plain time-out fires before the loop looks at an answer that came while it stood still.
+    """
+
+    __slots__ = ("_handle", "_left", "_loop", "_seconds", "_timeout")
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds / TIMEOUT_PARTS
+        self._left = TIMEOUT_PARTS
+        self._timeout = asyncio.timeout(None)
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+        self._loop = asyncio.get_running_loop()
+        self._handle = self._loop.call_later(self._seconds, self._end_part)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._handle.cancel()
+        await self._timeout.__aexit__(kind, error, trace)
+
+    def _end_part(self) -> None:
+        self._left -= 1
+        if self._left:
+            self._handle = self._loop.call_later(self._seconds, self._end_part)
+        else:
+            self._timeout.reschedule(self._loop.time())
 
 
 class BoundedRedis:
     """Base of stores with their own connections, a few calls at once.
 
-    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError.
+    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError. Time
+    in which the event loop stands still does not count: Redis is not away because this process is busy.
     """
 
     def __init__(self, url: str, timeout: float, max_calls: int) -> None:
-        self._redis = connect(url, timeout, max_calls + SPARE_CONNECTIONS)
+        self._redis = connect(url, CONNECTION_SECONDS, max_calls + SPARE_CONNECTIONS)
         self._timeout = timeout
         self._slots = asyncio.Semaphore(max_calls)
         self._failures = 0
@@ -130,14 +170,14 @@ class BoundedRedis:
         """Wait for a turn, then for Redis; fail if another call failed."""
         failures = self._failures
         with mapped_errors(self._timeout):
-            async with asyncio.timeout(self._timeout):
+            async with RunningTimeout(self._timeout):
                 await self._slots.acquire()
         try:
             if failures != self._failures:
                 raise StoreUnavailableError("Redis did not answer an earlier call")
             try:
                 with mapped_errors(self._timeout):
-                    async with asyncio.timeout(self._timeout):
+                    async with RunningTimeout(self._timeout):
                         return await self._execute(*command)
             except WriteRefusedError:
                 raise

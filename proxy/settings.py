@@ -101,6 +101,12 @@ class ProxySettings(ServerSettings):
         default=True,
         description="Whether browsers get pages: to translate on at /, and to watch the fleet on at /status.",
     )
+    max_keyless_bytes: int = Field(
+        default=134_217_728,
+        ge=1_048_576,
+        description="Most bytes of unparsed request bodies over 64 KiB whose senders have yet to show their key, "
+        "of all networks together.",
+    )
     max_connections: MaxConnections = Field(
         default=16_384,
         description="Most client connections at once; never more than three quarters of the open file limit.",
@@ -195,6 +201,11 @@ class ProxySettings(ServerSettings):
             raise ValueError(
                 "PROXY_CACHE_REDIS_URL and PROXY_REDIS_URL must be different servers, not two databases of one server: "
                 "the cache fills its Redis, and the fleet's Redis must never be full"
+            )
+        if self.max_body_bytes > self.max_keyless_bytes:
+            raise ValueError(
+                f"PROXY_MAX_BODY_BYTES ({self.max_body_bytes}) must not exceed PROXY_MAX_KEYLESS_BYTES "
+                f"({self.max_keyless_bytes}): such a body with its key inside would never be accepted"
             )
         if self.operator_port == self.port:
             raise ValueError(f"PROXY_OPERATOR_PORT ({self.operator_port}) must differ from PROXY_PORT, or be 0")

@@ -94,9 +94,13 @@ def redis_url(value: SecretStr) -> SecretStr:
     if parts is not None and parts.scheme in {"redis", "rediss"}:
         good = parts.hostname and not parts.query and re.fullmatch(r"(/\d{0,3})?", parts.path)
     else:
-        good = parts is not None and parts.scheme == "unix" and parts.path
+        good = (
+            parts is not None and parts.scheme == "unix" and parts.path and re.fullmatch(r"(db=\d{1,3})?", parts.query)
+        )
     if not good:
-        raise ValueError("is not the URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS)")
+        raise ValueError(
+            "is not the URL of a Redis; write redis://[:PASSWORD@]HOST:PORT/DATABASE (rediss:// for TLS) or unix:///PATH"
+        )
     return value
 
 

@@ -84,6 +84,8 @@ PATTERN: Final = rf"(?P<url>{_URL})|(?P<mail>{_MAIL})|(?P<code>{_CODE})|(?P<quan
 _LITERAL: Final = re.compile(PATTERN)
 # Every literal except a URL contains one; most texts contain none.
 _SIGN: Final = re.compile(r"[\d@$#%{<\[&]")
+# Characters at whose places one search looks for literals (10 ms), and more than those of any but an address (tags).
+_WINDOW: Final = 16_384
 # At an address's end, they belong to the sentence.
 _NOT_AT_THE_END: Final = ".,;:!?'’)]}*_"
 _OPENED_BY: Final = {")": "(", "]": "[", "}": "{"}
@@ -117,10 +119,26 @@ def literals_in(text: str) -> Iterator[Literal]:
     """Yield a text's literals in order, without overlaps or line breaks."""
     if _SIGN.search(text) is None and "://" not in text and "www." not in text.lower():
         return
-    for match in _LITERAL.finditer(text):
+    for match in _matches(text):
         start, end = match.span()
         name = match.lastgroup or ""
         yield Literal(start, _address_end(text, start, end) if name == "url" else end, _KINDS[name])
+
+
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches, by short searches, which hold the interpreter's lock."""
+    position = 0
+    while position + 2 * _WINDOW < len(text):
+        border = position + _WINDOW
+        match = _LITERAL.search(text, position, border + _WINDOW)
+        if match is None or match.start() >= border:
+            position = border
+            continue
+        if match.end() > border:  # an address may be longer than the window
+            match = _LITERAL.match(text, match.start()) or match
+        yield match
+        position = match.end()
+    yield from _LITERAL.finditer(text, position)
 
 
 def _address_end(text: str, start: int, end: int) -> int:

@@ -38,7 +38,7 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
 # Folders whose tests start a whole system.
-SYSTEMS = {"system", "faults", "clients", "pages"}
+SYSTEMS = {"system", "faults", "clients", "hostile", "pages"}
 
 # The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
 settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Final, Union, get_args, get_origin
@@ -13,6 +14,8 @@ log = logging.getLogger(__name__)
 
 # Engine arguments that set a model's share of a GPU's memory.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
+# A commit of a hub; branches and tags can be moved to other weights.
+COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 # Names of YAML's scalar types in messages.
 _WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -69,6 +72,17 @@ def check_share(entry: ModelEntry, device: str) -> None:
             f"share in engine ({' or '.join(sorted(MEMORY_SHARES))}), or host one model per server (APISERVER_MODELS)"
         )
     log.warning("several engines share a device and compete for it", extra={"model": entry.name, "device": device})
+
+
+def check_revision(entry: ModelEntry) -> None:
+    """Log a warning if another start may load other weights."""
+    revision = entry.engine.get("revision")
+    # The catalog's loader has made every folder absolute.
+    if not entry.path.startswith("/") and not (isinstance(revision, str) and COMMIT.fullmatch(revision)):
+        log.warning(
+            "engine.revision names no commit of the hub, so another start may load other weights",
+            extra={"model": entry.name, "path": entry.path, "revision": revision},
+        )
 
 
 def _kinds(declared: object) -> frozenset[object]:

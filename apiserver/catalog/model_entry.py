@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
-import langcodes
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -27,7 +26,7 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.custom import CustomPrompt
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
-from shared.languages import LanguagePair, canonical_tag, closeness
+from shared.languages import LanguagePair, canonical_tag, closeness, is_registered
 
 # Engine arguments that another key of the entry sets.
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
@@ -66,9 +65,9 @@ def _tag(value: object) -> str:
         raise ValueError(f"a language is a BCP-47 tag such as de or zh-Hant{got(value)}")  # noqa: TRY004 - pydantic collects ValueErrors only
     tag = canonical_tag(value)
     language = tag.split("-", maxsplit=1)[0]
-    if _LOCAL_USE.fullmatch(language) or not langcodes.Language.get(language).is_valid():
+    if _LOCAL_USE.fullmatch(language) or not is_registered(language):
         raise ValueError(f"the BCP-47 registry has no language {language!r}; examples: en, de-AT, zh-Hant")
-    if not langcodes.Language.get(tag).is_valid():
+    if not is_registered(tag):
         raise ValueError(f"the BCP-47 registry has {language}, but no such script or country: {value!r}")
     return tag
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.catalog.engine_arguments import check_arguments, check_share
+from apiserver.catalog.engine_arguments import check_arguments, check_revision, check_share
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import EngineMetrics, StepCounter, stat_loggers
@@ -113,6 +113,7 @@ class VllmEngine:
         from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
+        check_revision(entry)
         check_arguments(entry, argument_types())
         if not alone:
             check_share(entry, device=device_type())

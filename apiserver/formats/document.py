@@ -31,7 +31,7 @@ class PlaceholderKind(StrEnum):
     EMOJI = "emoji"  # has no grammar: an emoji, a bullet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Placeholder:
     """An untranslated part: ``source`` becomes ``target``.
 

@@ -20,7 +20,7 @@ from apiserver.formats.document import (
 PLAIN_SPACES: Final = frozenset(" \u00a0")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlacedBlock:
     """A block and the place of its source in the text."""
 
@@ -29,7 +29,7 @@ class PlacedBlock:
     block: Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextRun:
     """Words, or syntax that may become a placeholder, with its place.
 

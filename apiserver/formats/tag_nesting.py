@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from io import StringIO
 from typing import Final
 
 from apiserver.formats.document import (
     MAX_PLACEHOLDERS,
     Block,
+    Part,
     Placeholder,
     PlaceholderKind,
     has_words,
@@ -51,14 +53,14 @@ class TagNester:
         head, tail = self._runs[self.first], self._runs[self.end - 1]
         start = head.start + _trimmed_length(head, head.words.lstrip())
         end = tail.end - _trimmed_length(tail, tail.words.rstrip())
-        parts: list[str] = []
+        parts = StringIO(newline="")  # a list of parts takes 80 bytes for each placeholder
         position = self.first
         while position < self.end:
             part, position = self._next_part(position)
-            parts.append(part)
+            parts.write(part)
         if len(self._placeholders) > MAX_PLACEHOLDERS:
             return None
-        block = Block("".join(parts).strip(), tuple(self._placeholders), self._text[start:end])
+        block = Block(parts.getvalue().strip(), tuple(self._placeholders), self._text[start:end])
         return PlacedBlock(start, end, finish(start, block))
 
     def _trim_once(self, first: int, end: int) -> tuple[int, int]:
@@ -106,8 +108,8 @@ class TagNester:
             end = self._end_of_openings(start)
             self._closings[self._partners[end - 1]] = self._partners[start] + 1, len(self._placeholders)
             return self._add_placeholder(start, end, kind), end
-        end, opening = self._closings[start]
-        self._placeholders[opening] = replace(self._placeholders[opening], partner=len(self._placeholders))
+        end, opening = self._closings.pop(start)
+        self._placeholders[opening].partner = len(self._placeholders)
         return self._add_placeholder(start, end, kind, partner=opening), end
 
     def _end_of_kind(self, start: int) -> int:
@@ -155,15 +157,24 @@ class TagNester:
         runs = self._runs[first:end]
         text_start, text_end = runs[0].start, runs[-1].end
         source = target = self._text[text_start:text_end]
-        if any(run.target is not None for run in runs):
-            target = "".join(self._text[run.start : run.end] if run.target is None else run.target for run in runs)
-        document = DocumentBuilder(self._text, text_start, text_end)
+        inner_parts: tuple[Part, ...] = ()
+        for run in runs:
+            if run.target is not None:
+                target = "".join(self._text[run.start : run.end] if run.target is None else run.target for run in runs)
+                break
+        for run in runs:
+            if run.inner_blocks:
+                inner_parts = self._inner_parts(runs)
+                break
+        self._placeholders.append(Placeholder(kind, source, target, partner, inner_parts=inner_parts))
+        return placeholder_char_or_empty(len(self._placeholders) - 1)
+
+    def _inner_parts(self, runs: Sequence[TextRun]) -> tuple[Part, ...]:
+        document = DocumentBuilder(self._text, runs[0].start, runs[-1].end)
         for run in runs:
             for block in run.inner_blocks:
                 document.place(block)
-        inner_parts = document.parts() if any(run.inner_blocks for run in runs) else ()
-        self._placeholders.append(Placeholder(kind, source, target, partner, inner_parts=inner_parts))
-        return placeholder_char_or_empty(len(self._placeholders) - 1)
+        return document.parts()
 
 
 def _trimmed_length(run: TextRun, trimmed: str) -> int:
@@ -172,9 +183,9 @@ def _trimmed_length(run: TextRun, trimmed: str) -> int:
     return len(run.words) - len(trimmed) if is_literal else 0
 
 
-def _partners(runs: Sequence[TextRun]) -> list[int]:
+def _partners(runs: Sequence[TextRun]) -> array[int]:
     """Return each run's partner index, or -1; pairs never overlap."""
-    partners = [-1] * len(runs)
+    partners = array("i", [-1]) * len(runs)
     openings: list[int] = []
     open_names: Counter[str] = Counter()  # finds a stray closing in constant time
     for index, run in enumerate(runs):
@@ -196,11 +207,11 @@ def _pop_opening(runs: Sequence[TextRun], openings: list[int], open_names: Count
             return opening
 
 
-def _word_counts(runs: Sequence[TextRun]) -> list[int]:
-    counts = [0]
+def _word_counts(runs: Sequence[TextRun]) -> array[int]:
+    counts, count = array("i", [0]), 0
     for run in runs:
-        is_word = run.kind is PlaceholderKind.NAME or (run.kind is None and bool(run.words.strip()))
-        counts.append(counts[-1] + is_word)
+        count += run.kind is PlaceholderKind.NAME or (run.kind is None and bool(run.words.strip()))
+        counts.append(count)
     return counts
 
 

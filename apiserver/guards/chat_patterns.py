@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from langcodes import Language
+from shared.languages import display_name, language_name, own_name
 
 # A catalog serves a few dozen languages.
 CACHED_LABELS: Final = 512
@@ -105,8 +105,7 @@ REFUSAL: Final = re.compile(
 @lru_cache(maxsize=CACHED_LABELS)
 def label_pattern(tag: str) -> re.Pattern[str]:
     """Return the pattern of a label: a language, then a colon."""
-    language = Language.get(tag)
-    names = {language.display_name("en"), language.language_name("en"), language.autonym(), language.language_name(tag)}
+    names = {display_name(tag, "en"), language_name(tag, "en"), own_name(tag), language_name(tag, tag)}
     alternatives = "|".join(
         re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True)
     )

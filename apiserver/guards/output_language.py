@@ -29,7 +29,10 @@ class _PairLabels(NamedTuple):
 
 
 class OutputLanguage:
-    """Offline language detection with the library's model of 1 MB. Not thread-safe."""
+    """Offline language detection with the library's model of 1 MB.
+
+    Thread-safe: a prediction changes nothing, and holds the interpreter's lock.
+    """
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from langcodes import Language
+from shared.languages import language_and_script
 
 # A catalog serves a few dozen languages.
 CACHED_TAGS: Final = 512
@@ -85,13 +85,13 @@ def scripts_in(text: str) -> Counter[str]:
     if _BEHIND_LATIN.search(text) is None:
         letters = sum(map(str.isalpha, text))
         return Counter({LATIN: letters} if letters else ())
-    return Counter(script_of(char) for char in text if char.isalpha())
+    return _scripts_among(filter(str.isalpha, text))
 
 
 @lru_cache(maxsize=CACHED_TAGS)
 def scripts_of(tag: str) -> frozenset[str]:
     """Return a language's scripts (zh: Han; ja: kana and Han)."""
-    script = Language.get(tag).maximize().script or UNKNOWN
+    script = language_and_script(tag)[1] or UNKNOWN
     return _WRITTEN_IN.get(script, frozenset({script}))
 
 
@@ -99,7 +99,14 @@ def text_weight(text: str) -> float:
     """Return a text's weight in English letters; digits count as letters."""
     if _HEAVY.search(text) is None:
         return float(sum(map(str.isalnum, text)))
-    return letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
+    return letters_weight(_scripts_among(filter(str.isalnum, text)))
+
+
+def _scripts_among(letters: Iterable[str]) -> Counter[str]:
+    scripts: Counter[str] = Counter()
+    for letter, count in Counter(letters).items():
+        scripts[script_of(letter)] += count
+    return scripts
 
 
 def letters_weight(letters: Mapping[str, int]) -> float:

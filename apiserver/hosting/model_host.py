@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Final, Protocol
@@ -24,6 +24,7 @@ from apiserver.hosting.restart_backoff import RestartBackoff
 from apiserver.hosting.stall_detector import StallDetector
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
+from apiserver.scheduling.planning_queue import PlanningQueue
 from apiserver.translation.text_translation import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
@@ -85,6 +86,7 @@ class HostServices:
     clock: Callable[[], float]
     rng: Random
     catalog: Path | None = None
+    planning: PlanningQueue = field(default_factory=PlanningQueue)
 
 
 class ModelHost:
@@ -275,8 +277,9 @@ class ModelHost:
                 raise
             slots = self.admission.new_slots(engine.max_num_seqs)
             guard, metrics = self._services.guards, self._metrics
+            planning = self._services.planning
             model = RunningModel(
-                self.entry, engine, encoders, sampling, guard, metrics, self.admission, slots, calibrations
+                self.entry, engine, encoders, sampling, guard, metrics, self.admission, slots, calibrations, planning
             )
             self._translator = Translator(model)
             self._stall_detector = StallDetector(engine, self._clock)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from langcodes import Language
-
 from apiserver.prompts.pair_prompt import ControlToken, MessagePart, PairPrompt
 from apiserver.prompts.sampling import Sampling
 from apiserver.prompts.template_slots import (
@@ -27,7 +25,7 @@ from apiserver.prompts.template_slots import (
     sentinels_in,
     with_slots,
 )
-from shared.languages import LanguagePair, stand_in
+from shared.languages import LanguagePair, display_name, has_region, language_name, stand_in
 
 # Renders messages (``role``, ``content``) with the chat template's keyword arguments, generation prompt included.
 ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
@@ -211,18 +209,13 @@ class PromptFamily:
         known = self._known(tag)
         if tag in message_template.names:
             return message_template.names[tag]
-        if self.regional and Language.get(tag).territory is not None:
-            return Language.get(tag).display_name(message_template.language)
+        if self.regional and has_region(tag):
+            return display_name(tag, message_template.language)
         if known in message_template.names:
             return message_template.names[known]
         if (name := COMMON_NAMES.get((message_template.language, known))) is not None:
             return name
-        shown = Language.get(known)
-        return (
-            shown.display_name(message_template.language)
-            if self.regional
-            else shown.language_name(message_template.language)
-        )
+        return (display_name if self.regional else language_name)(known, message_template.language)
 
 
 def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
+
+from apiserver.protection.phrase_index import PhraseIndex
 
 # Entries may begin and end anywhere in scripts without spaces, and in Hangul, whose particles are attached to words.
 _UNSPACED: Final = re.compile(
@@ -31,75 +34,48 @@ class _Entry(NamedTuple):
     """A name (no target) or term."""
 
     written: str
-    folded: str
     target: str | None
-
-
-class _TrieNode:
-    __slots__ = ("children", "entries")
-
-    def __init__(self) -> None:
-        self.children: dict[str, _TrieNode] = {}
-        self.entries: list[_Entry] = []
-
-
-def _build_trie(entries: Iterable[_Entry]) -> _TrieNode:
-    root = _TrieNode()
-    for entry in entries:
-        node = root
-        for char in entry.folded:
-            node = node.children.setdefault(char, _TrieNode())
-        node.entries.append(entry)
-    return root
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryMatcher:
     """Finds a request's names and terms.
 
-    The work per character is bounded by the longest entry (shared.protocol.translate_request.MAX_PHRASE_CHARS).
+    The work per character is bounded by the number of entries that begin with one another.
     """
 
-    _folded: tuple[str, ...]
-    _trie: _TrieNode
-    _first_chars: re.Pattern[str]
+    _entries: Mapping[str, Sequence[_Entry]]
+    _index: PhraseIndex
 
     @classmethod
     def of(cls, names: Sequence[str], terms: Mapping[str, str]) -> Self:
         """Return the matcher; entries with private-use characters never match a parsed text."""
-        entries = [_Entry(name, _folded(name), None) for name in names]
-        entries += [_Entry(source, _folded(source), target) for source, target in terms.items()]
-        entries = [entry for entry in entries if entry.folded and not _PRIVATE_CHARS.search(entry.written)]
-        trie = _build_trie(entries)
-        first_chars = re.compile("[" + "".join(map(re.escape, trie.children)) + "]" if entries else "(?!)")
-        return cls(tuple({entry.folded for entry in entries}), trie, first_chars)
+        entries = [_Entry(name, None) for name in names]
+        entries += [_Entry(source, target) for source, target in terms.items()]
+        by_folded: defaultdict[str, list[_Entry]] = defaultdict(list)
+        for entry in entries:
+            if entry.written and not _PRIVATE_CHARS.search(entry.written):
+                by_folded[_folded(entry.written)].append(entry)
+        return cls(by_folded, PhraseIndex(by_folded))
 
     def find(self, text: str) -> Iterator[GlossaryMatch]:
         """Yield the matches in the text, in order and without overlaps."""
-        folded = _folded(text) if self._folded else ""
-        if not any(entry in folded for entry in self._folded):
+        if not self._entries:
             return
-        end = 0
-        for match in self._first_chars.finditer(folded):
-            start = match.start()
-            if start >= end and _is_edge(text, start):
-                longest = _longest_match(self._trie, text, folded, start)
-                if longest is not None:
-                    yield longest
-                    end = longest.end
+        folded, end = _folded(text), 0
+        for start in self._index.places(folded):
+            if start >= end and (longest := self._longest_at(text, folded, start)) is not None:
+                yield longest
+                end = longest.end
 
-
-def _longest_match(trie: _TrieNode, text: str, folded: str, start: int) -> GlossaryMatch | None:
-    node: _TrieNode | None = trie
-    best: GlossaryMatch | None = None
-    for position in range(start, len(folded)):
-        node = node.children.get(folded[position])
-        if node is None:
-            break
-        if node.entries and _is_edge(text, position + 1):
-            entry = _entry_for(node.entries, text[start : position + 1])
-            best = best if entry is None else GlossaryMatch(start, position + 1, entry.target)
-    return best
+    def _longest_at(self, text: str, folded: str, start: int) -> GlossaryMatch | None:
+        for phrase in self._index.phrases_at(folded, start):
+            end = start + len(phrase)
+            if not _is_edge(text, start):
+                return None
+            if _is_edge(text, end) and (entry := _entry_for(self._entries[phrase], text[start:end])) is not None:
+                return GlossaryMatch(start, end, entry.target)
+        return None
 
 
 def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:

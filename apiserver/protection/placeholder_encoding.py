@@ -6,8 +6,8 @@ A spelling is literal or numbered (``<g1>``).
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,9 +19,15 @@ from apiserver.formats.document import (
     placeholder_char,
 )
 from apiserver.prompts.family import PlaceholderStyle
+from apiserver.protection.phrase_index import PhraseIndex
 
 # A letter or digit that makes a longer word of the one beside it; Hangul and scripts without spaces have none.
 LETTER: Final = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3]"
+_LETTER: Final = re.compile(LETTER)  # once, because that takes 1 ms
+_DECIMAL_BEFORE: Final = re.compile(r"\d[.,:]")
+_DECIMAL_BEHIND: Final = re.compile(r"[.,:]\d")
+# No model copies longer code to the letter, and its look-up is slow where it repeats itself.
+MAX_LITERAL: Final = 1000
 WORD_KINDS = frozenset({PlaceholderKind.NAME, PlaceholderKind.QUANTITY})
 
 
@@ -41,27 +47,45 @@ class EncodedText:
         """Return the output with placeholders; None if a spelling's count differs."""
         if not self.spellings:
             return output
-        chars: dict[str, list[str]] = {}
+        chars: defaultdict[str, deque[str]] = defaultdict(deque)
         for spelling, char in self.spellings:
-            chars.setdefault(spelling, []).append(char)
-        # Longest first, so that {a} is not found inside {{a}}.
-        longest_first = sorted(chars, key=len, reverse=True)
-        pattern = "|".join(self._bounded(spelling) for spelling in longest_first)
-        counts = Counter(match.group() for match in re.finditer(pattern, output))
-        if counts != Counter(spelling for spelling, _ in self.spellings):
-            return None
-        return re.sub(pattern, lambda match: chars[match.group()].pop(0), output)
+            chars[spelling].append(char)
+        parts: list[str] = []
+        copied = 0
+        for start, spelling in self._places(output, PhraseIndex(chars)):
+            if not chars[spelling]:
+                return None
+            parts += [output[copied:start], chars[spelling].popleft()]
+            copied = start + len(spelling)
+        return None if any(chars.values()) else "".join([*parts, output[copied:]])
 
-    def _bounded(self, spelling: str) -> str:
-        """Return a pattern with word boundaries: Tom is not in Tomorrow."""
-        is_number = spelling in self.numbers
-        before = f"(?<!{LETTER})" if is_number or spelling[0].isalnum() else ""
-        after = f"(?!{LETTER})" if is_number or spelling[-1].isalnum() else ""
-        if spelling[0].isdigit():
-            before += r"(?<!\d[.,:])"
-        if spelling[-1].isdigit():  # 7 is not in 7:00
-            after += r"(?![.,:]\d)"
-        return f"{before}{re.escape(spelling)}{after}"
+    def _places(self, output: str, index: PhraseIndex) -> Iterator[tuple[int, str]]:
+        """Yield the spellings in order: {{a}} rather than the {a} inside it."""
+        end = 0
+        for start in index.places(output):
+            if start < end or (output[start].isalnum() and _is_letter(output, start - 1)):
+                continue
+            for spelling in index.phrases_at(output, start):
+                if self._is_whole(output, start, spelling):
+                    yield start, spelling
+                    end = start + len(spelling)
+                    break
+
+    def _is_whole(self, output: str, start: int, spelling: str) -> bool:
+        """Return whether no longer word or number has it: Tom, not Tomorrow."""
+        end, is_number = start + len(spelling), spelling in self.numbers
+        if (is_number or spelling[0].isalnum()) and _is_letter(output, start - 1):
+            return False
+        if (is_number or spelling[-1].isalnum()) and _is_letter(output, end):
+            return False
+        if spelling[0].isdigit() and _DECIMAL_BEFORE.fullmatch(output, max(0, start - 2), start):
+            return False
+        # 7 is not in 7:00
+        return not (spelling[-1].isdigit() and _DECIMAL_BEHIND.match(output, end))
+
+
+def _is_letter(text: str, place: int) -> bool:
+    return place >= 0 and _LETTER.match(text, place) is not None
 
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int]]:
@@ -77,12 +101,14 @@ def substitute(text: str, spellings: Mapping[str, str]) -> str:
 
 
 def encode_literally(text: str, placeholders: Sequence[Placeholder], *, terms_in_prompt: bool) -> EncodedText | None:
-    """Encode placeholders as they are written; None unless all are words.
+    """Encode placeholders as they are written; None unless all are short words.
 
     Terms are written in the target language, for the model to copy, unless the prompt lists them; numbers always.
     """
     present = [(char, placeholders[index]) for char, index in placeholders_in(text)]
     if not all(each.kind in WORD_KINDS and each.source.strip() and each.target.strip() for _, each in present):
+        return None
+    if any(len(each.target) > MAX_LITERAL for _, each in present):
         return None
     spellings = {
         char: each.source if terms_in_prompt and each.kind is PlaceholderKind.NAME else each.target
@@ -95,6 +121,7 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
     """Encode placeholders in the family's style; None if it cannot spell one."""
     inside = {char for char, _ in placeholders_in(text)}
     numbers: dict[int, int] = {}
+    taken: dict[str, Collection[str]] = {}
     count = 0
     spellings: list[tuple[str, str]] = []
     for char, index in placeholders_in(text):
@@ -116,23 +143,32 @@ def encode_in_style(text: str, placeholders: Sequence[Placeholder], style: Place
                 template = style.quantity or style.alone
             case _:
                 template = style.alone
-        spelling = template.format(n=number)
-        if spelling in text or (style.most is not None and number > style.most):
+        if template not in taken:
+            taken[template] = _numbers_in(text, template)
+        if str(number) in taken[template] or (style.most is not None and number > style.most):
             return None
-        spellings.append((spelling, char))
+        spellings.append((template.format(n=number), char))
     encoded = substitute(text, {char: spelling for spelling, char in spellings})
-    quantities = (spelling for spelling, char in spellings if _is_quantity(char, placeholders))
-    apart = frozenset(spelling for spelling in quantities if not _touches_letter(encoded, spelling))
-    return EncodedText(encoded, tuple(spellings), apart)
+    return EncodedText(encoded, tuple(spellings), frozenset(_numbers_apart(encoded, spellings, placeholders)))
 
 
-def _is_quantity(char: str, placeholders: Sequence[Placeholder]) -> bool:
-    return placeholders[ord(char) - FIRST_PLACEHOLDER].kind is PlaceholderKind.QUANTITY
+def _numbers_in(text: str, template: str) -> set[str]:
+    """Return what the text has in the place of a template's number."""
+    before, _, behind = template.partition("{n}")
+    return {part.partition(behind)[0] for part in text.split(before)[1:]}
 
 
-def _touches_letter(text: str, spelling: str) -> bool:
-    escaped = re.escape(spelling)
-    return re.search(f"{LETTER}{escaped}|{escaped}{LETTER}", text) is not None
+def _numbers_apart(
+    encoded: str, spellings: Sequence[tuple[str, str]], placeholders: Sequence[Placeholder]
+) -> Iterator[str]:
+    """Yield the quantities' spellings that no letter touches."""
+    end = 0
+    for spelling, char in spellings:
+        start = encoded.index(spelling, end)
+        end = start + len(spelling)
+        is_quantity = placeholders[ord(char) - FIRST_PLACEHOLDER].kind is PlaceholderKind.QUANTITY
+        if is_quantity and not _is_letter(encoded, start - 1) and not _is_letter(encoded, end):
+            yield spelling
 
 
 def count_spelled(text: str, placeholders: Sequence[Placeholder]) -> int:

@@ -4,4 +4,6 @@
 - ``admission``: which requests a model accepts.
 - ``throughput``: units per second while full.
 - ``batch_slots``: the queue for a batch.
+- ``text_memory``: memory of all texts in flight.
+- ``planning_queue``: the threads that plan long texts.
 """

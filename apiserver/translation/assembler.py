@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from io import StringIO
 from typing import Final
 
 from apiserver.guards.issues import OutputIssue
@@ -23,6 +24,10 @@ TRANSLATED_IN_PIECES: Final = OutputIssue(
     weight=1,
 )
 
+# Steps, and their characters, written before the event loop may run: 10 ms, in Markdown 3 µs a character.
+STEPS_AT_ONCE: Final = 500
+CHARS_AT_ONCE: Final = 2000
+
 
 class Assembler:
     """Assembly of one text's translation from its segments.
@@ -35,26 +40,48 @@ class Assembler:
         self._plan = plan
         self._on_delta = on_delta
         self._results: dict[int, SegmentResult] = {}
+        self._prepared: dict[int, str] = {}
         self._issues: list[tuple[OutputIssue, ...]] = []
         self._untranslated: list[OutputIssue] = []
         self._confidences: list[Confidence | None] = []
-        self._written: list[str] = []
-        self._pending: list[GapStep | TagStep | str] = []
+        self._written = StringIO(newline="")
+        self._pending: list[GapStep | str] = []
         self._previous: TextStep | None = None
         self._previous_text = ""
         self._next = 0
         self._withheld: list[str] = []
         self._usable = not plan.segment_indices
 
+    def prepare(self, index: int, written: str) -> None:
+        """Take what a long step writes, because it was written elsewhere."""
+        self._prepared[index] = written
+
     def add(self, index: int, result: SegmentResult) -> None:
         """Add the result of a step's segment."""
         self._results[index] = result
-        self._advance()
+        self.advance()
+
+    def advance(self) -> bool:
+        """Write some steps that are done; return whether more are."""
+        steps, last, chars = self._plan.steps, min(self._next + STEPS_AT_ONCE, len(self._plan.steps)), 0
+        while self._next < last and chars < CHARS_AT_ONCE:
+            step = steps[self._next]
+            if isinstance(step, TextStep):
+                if step.translatable and self._next not in self._results:
+                    return False
+                chars += self._append(step, self._results.pop(self._next, None))
+            elif isinstance(step, TagStep):
+                self._pending.append(self._written_step(step, step.text))
+                chars += len(step.text)
+            else:
+                self._pending.append(step)
+            self._next += 1
+        return self._next < len(steps)
 
     @property
     def text(self) -> str | None:
         """The whole translation; None if no segment has a usable text."""
-        return "".join(self._written) if self._usable else None
+        return self._written.getvalue() if self._usable else None
 
     @property
     def confidence(self) -> Confidence | None:
@@ -67,36 +94,32 @@ class Assembler:
         Raises:
             ValueError: a segment is not done.
         """
-        self._advance()
+        while self.advance():
+            pass
         if self._next < len(self._plan.steps):
             message = f"step {self._next} of {len(self._plan.steps)} is not done"
             raise ValueError(message)
-        self._write("".join(step.text if isinstance(step, GapStep) else _syntax(step) for step in self._pending))
+        self._write("".join(step.text if isinstance(step, GapStep) else step for step in self._pending))
         self._pending.clear()
 
-    def _advance(self) -> None:
-        while self._next < len(self._plan.steps):
-            step = self._plan.steps[self._next]
-            if isinstance(step, TextStep):
-                if step.translatable and self._next not in self._results:
-                    return
-                self._append(step, self._results.pop(self._next, None))
-            else:
-                self._pending.append(step)
-            self._next += 1
-
-    def _append(self, step: TextStep, result: SegmentResult | None) -> None:
-        text = step.text
+    def _append(self, step: TextStep, result: SegmentResult | None) -> int:
+        """Write a text's step; return its characters, 0 for a prepared one."""
+        text, is_prepared = step.text, self._next in self._prepared
         if result is not None:
             self._record(result)
             text = result.text or step.text
         between = "".join(
-            self._separator(pending, step, text) if isinstance(pending, GapStep) else _syntax(pending)
+            self._separator(pending, step, text) if isinstance(pending, GapStep) else pending
             for pending in self._pending
         )
         self._pending.clear()
         self._previous, self._previous_text = step, text
-        self._write(between + step.block.write(text))
+        self._write(between + self._written_step(step, text))
+        return 0 if is_prepared else len(text)
+
+    def _written_step(self, step: TagStep | TextStep, text: str) -> str:
+        prepared = self._prepared.pop(self._next, None)
+        return step.block.write(text) if prepared is None else prepared
 
     def _separator(self, gap: GapStep, following: TextStep, text: str) -> str:
         if self._previous is None or gap.block is not following.block or self._previous.block is not following.block:
@@ -105,7 +128,7 @@ class Assembler:
         return separator(gap.text, self._previous_text, text, pair.source, pair.target)
 
     def _write(self, text: str) -> None:
-        self._written.append(text)
+        self._written.write(text)
         if self._on_delta is None or not text:
             return
         if not self._usable:  # send nothing while the whole text may still be unusable
@@ -120,7 +143,9 @@ class Assembler:
             self._untranslated += result.issues[:1]
             return
         self._usable = True
-        self._issues.append((*result.issues, TRANSLATED_IN_PIECES) if result.stage == "pieces" else result.issues)
+        issues = (*result.issues, TRANSLATED_IN_PIECES) if result.stage == "pieces" else result.issues
+        if issues:
+            self._issues.append(issues)
 
     def warnings(self) -> list[Notice]:
         """Return a notice per kind of issue: segments and values."""
@@ -148,7 +173,3 @@ class Assembler:
             )
             for code, message in messages.items()
         ]
-
-
-def _syntax(step: TagStep | str) -> str:
-    return step if isinstance(step, str) else step.block.write(step.text)

@@ -39,6 +39,7 @@ _JOINT: Final = re.compile("[ \u00a0/-]")
 # A number of these is followed by another form of the noun.
 _SINGULARS: Final = frozenset({"0", "1"})
 _DECIMAL: Final = re.compile(r"\d+(?:[.,]\d{1,2}|[.,]\d{4,}|/\d+)")
+_WORD_CHAR: Final = re.compile(r"\w")
 _HALF_DAY: Final = re.compile(r"\s?[AaPp]\.?\s?[Mm]\b")
 # Annas Haus; names that end with an s have an apostrophe there.
 _GERMAN_GENITIVE: Final = re.compile(r"(?<=[^\W\d_s])s [A-ZÄÖÜ]")
@@ -84,8 +85,19 @@ def masks_of_values(text: str, issues: Iterable[OutputIssue], pair: LanguagePair
             yield from _number_masks(text, pair, issue.values)
             continue
         for value in issue.values:
-            for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
-                yield Mask(*match.span(), PlaceholderKind.NAME, value)
+            for start in _places_of(value, text):
+                yield Mask(start, start + len(value), PlaceholderKind.NAME, value)
+
+
+def _places_of(value: str, text: str) -> Iterator[int]:
+    """Yield where a text has a value that no longer word contains."""
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        is_whole = not any(map(_WORD_CHAR.match, (text[max(0, start - 1) : start], text[end : end + 1])))
+        if is_whole:
+            yield start
+        start = text.find(value, end if is_whole else start + 1)
 
 
 def _number_masks(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Mask]:

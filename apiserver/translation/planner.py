@@ -5,8 +5,10 @@ Nothing here waits or knows an engine, so a long text can be planned in a thread
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from apiserver.formats import parser
 from apiserver.formats.document import (
@@ -24,6 +26,11 @@ from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.protocol.options import SentenceSplitting, XmlOptions
 from shared.protocol.translate_request import TextFormat
+
+# Characters of a step that are written on the event loop: in Markdown 3 µs each.
+INLINE_WRITE_CHARS: Final = 4000
+# The gaps that the target's script may need otherwise (apiserver/segmentation/rejoin.py).
+_SOFT_GAPS: Final = frozenset({"", " "})
 
 
 @dataclass(slots=True)
@@ -67,23 +74,34 @@ class NestedPlan:
 class Plan:
     """A text's steps in order; written untranslated, they are the text.
 
-    ``segment_indices`` are the indices of the steps for the engine. ``nested`` plans are translated first. ``is_cut``:
-    a block had to be cut against the client's wish.
+    ``segment_indices`` are the indices of the steps for the engine, ``repeated`` the segments that occur again.
+    ``nested`` plans are translated first. ``is_cut``: a block had to be cut against the client's wish.
+    ``long_steps`` are those without words that take long to write.
     """
 
     pair: LanguagePair
     steps: tuple[Step, ...]
-    segment_indices: tuple[int, ...]
+    segment_indices: Sequence[int]
+    repeated: frozenset[str]
     nested: tuple[NestedPlan, ...] = ()
     is_cut: bool = False
+    long_steps: tuple[int, ...] = ()
 
     @classmethod
     def of(
         cls, pair: LanguagePair, steps: Sequence[Step], nested: Sequence[NestedPlan] = (), *, is_cut: bool = False
     ) -> Plan:
         """Return the plan of these steps."""
-        indices = (index for index, step in enumerate(steps) if isinstance(step, TextStep) and step.translatable)
-        return cls(pair, tuple(steps), tuple(indices), tuple(nested), is_cut)
+        indices = array("I")
+        seen, repeated, long_steps = set[str](), set[str](), list[int]()
+        for index, step in enumerate(steps):
+            if isinstance(step, TextStep) and step.translatable:
+                indices.append(index)
+                if not has_placeholders(step.text):  # the same characters may mean others in the next block
+                    (repeated if step.text in seen else seen).add(step.text)
+            elif isinstance(step, (TextStep, TagStep)) and len(step.text) > INLINE_WRITE_CHARS:
+                long_steps.append(index)
+        return cls(pair, tuple(steps), indices, frozenset(repeated), tuple(nested), is_cut, tuple(long_steps))
 
     @property
     def segment_count(self) -> int:
@@ -99,18 +117,17 @@ class Plan:
     def with_nested_texts(self, texts: Sequence[str]) -> Plan:
         """Return the plan with its nested plans' translations, given in their order."""
         placeholders: dict[int, list[Placeholder]] = {}
+        blocks: dict[int, Block] = {}
         for nested, text in zip(self.nested, texts, strict=True):
-            changed = placeholders.setdefault(id(nested.block), list(nested.block.placeholders))
+            block = blocks.setdefault(id(nested.block), nested.block)
+            changed = placeholders.setdefault(id(block), list(block.placeholders))
             changed[nested.index] = replace(changed[nested.index], target=text, inner_parts=())
-        blocks = {
-            id(nested.block): replace(nested.block, placeholders=tuple(placeholders[id(nested.block)]))
-            for nested in self.nested
-        }
+        blocks = {number: replace(block, placeholders=tuple(placeholders[number])) for number, block in blocks.items()}
         steps = (
             step if isinstance(step, str) else replace(step, block=blocks.get(id(step.block), step.block))
             for step in self.steps
         )
-        return Plan(self.pair, tuple(steps), self.segment_indices, is_cut=self.is_cut)
+        return replace(self, steps=tuple(steps), nested=())
 
 
 @dataclass(slots=True)
@@ -171,7 +188,8 @@ def _plan_block(block: Block, parts: Sequence[TextPart]) -> list[Step]:
     steps: list[Step] = []
     for part in parts:
         if isinstance(part, str):
-            steps.append(GapStep(part, block))
+            # Hard space stays as it is, so its string alone is a step: most are one shared character.
+            steps.append(GapStep(part, block) if part in _SOFT_GAPS else part)
             continue
         head, core, tail = _split_outer_tags(part.text, block) if block.placeholders else ("", part.text, "")
         steps += [TagStep(head, block)] if head else []

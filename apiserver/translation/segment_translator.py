@@ -7,9 +7,10 @@ So the number of engine requests is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, Protocol, TypeVar
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, has_placeholders, without_placeholders
@@ -28,6 +29,10 @@ from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.runtime.tasks import gather_results
 
+T = TypeVar("T")
+
+# Of a source and its output: their checks take at most 20 ms. Longer ones run in a thread, or the event loop waits.
+INLINE_CHARS: Final = 4000
 # A piece that fails is cut once more; a failure after that is shown or given up.
 MAX_DEPTH: Final = 2
 _FULL_STOPS: Final = (".", "。", "।")
@@ -44,11 +49,29 @@ class OutputRequester(Protocol):
         ...
 
 
+class LongWork(Protocol):
+    """Place for work on long texts, which would hold the event loop."""
+
+    async def __call__(self, chars: int, work: Callable[[], T], /) -> T:
+        """Return what ``work`` returns, when it is the caller's turn."""
+        ...
+
+
+async def _at_once(chars: int, work: Callable[[], T], /) -> T:
+    del chars
+    return work()
+
+
+async def _any_turn(chars: int, /) -> None:
+    del chars
+
+
 @dataclass(slots=True)
 class SegmentContext:
     """The languages, model and guard that all segments of a text share.
 
     ``masks``: None if nothing is masked on the first try. Without a ``scorer``, no segment has a confidence.
+    ``run_long``: where the work on long segments is done; ``take_turn`` waits for the event loop's turn for short ones.
     """
 
     pair: LanguagePair
@@ -58,6 +81,15 @@ class SegmentContext:
     request_output: OutputRequester
     masks: MaskPolicy | None = None
     scorer: ConfidenceScorer | None = None
+    run_long: LongWork = _at_once
+    take_turn: Callable[[int], Awaitable[None]] = _any_turn
+
+    async def run(self, chars: int, work: Callable[[], T]) -> T:
+        """Return what ``work`` on so many characters returns; long work runs elsewhere."""
+        if chars > INLINE_CHARS:
+            return await self.run_long(chars, work)
+        await self.take_turn(chars)
+        return work()
 
 
 async def translate_segment(
@@ -70,12 +102,15 @@ async def translate_segment(
     """
     emojis: tuple[emoji.EmojiPosition, ...] = ()
     if has_placeholders(text):
-        text, emojis = emoji.remove_emoji(text, placeholders)
+        text, emojis = await context.run(len(text), partial(emoji.remove_emoji, text, placeholders))
     if emojis:
         result = SegmentResult(text)
         if needs_translation(text):
             result = await translate_segment(text, placeholders, context, depth)
-        return result if result.text is None else replace(result, text=emoji.restore_emoji(result.text, emojis))
+        if result.text is None:
+            return result
+        restore = partial(emoji.restore_emoji, result.text, emojis)
+        return replace(result, text=await context.run(len(result.text), restore))
     attempts = SegmentAttempts()
     stage = await _try_whole(text, placeholders, context, attempts)
     if stage is not None:
@@ -84,7 +119,8 @@ async def translate_segment(
         return attempts.best()
     # Cuts at placeholders end by themselves, because such pieces have none left.
     can_cut = depth < MAX_DEPTH or has_placeholders(text)
-    parts = cut_into_pieces(text, context.pair.source, anywhere=not attempts.has_text) if can_cut else []
+    cut = partial(cut_into_pieces, text, context.pair.source, anywhere=not attempts.has_text)
+    parts = await context.run(len(text), cut) if can_cut else []
     pieces = await _translate_pieces(parts, placeholders, context, depth)
     if pieces is not None and attempts.add(pieces):
         return attempts.result("pieces")
@@ -96,11 +132,11 @@ async def _try_whole(
 ) -> Stage | None:
     """Try the stages without cuts; return the successful one."""
     if context.masks is not None:
-        masks = context.masks.masks(text, context.pair)
+        masks = await context.run(len(text), partial(context.masks.masks, text, context.pair))
         masked = await _request_masked(text, placeholders, context, masks)
         if masked is not None and attempts.add(masked):
             return "masked"
-    encodings = _encodings(text, placeholders, context.family)
+    encodings = await context.run(len(text), partial(_encodings, text, placeholders, context.family))
     if not encodings:
         return None
     first = encodings[0]
@@ -111,9 +147,8 @@ async def _try_whole(
     sampling = context.sampling if second is not first else retry_sampling(context.sampling)
     if attempts.add(await _request(text, second, placeholders, context, sampling)):
         return "second"
-    masked = await _request_masked(
-        text, placeholders, context, masks_of_values(text, attempts.lost_values, context.pair)
-    )
+    lost = await context.run(len(text), lambda: list(masks_of_values(text, attempts.lost_values, context.pair)))
+    masked = await _request_masked(text, placeholders, context, lost)
     if masked is not None and attempts.add(masked):
         return "masked"
     return "sampled" if await _sample(text, first, placeholders, context, attempts) else None
@@ -146,14 +181,17 @@ async def request_alternative(
     """
     emojis: tuple[emoji.EmojiPosition, ...] = ()
     if has_placeholders(text):
-        text, emojis = emoji.remove_emoji(text, placeholders)
-    encodings = _encodings(text, placeholders, context.family)
+        text, emojis = await context.run(len(text), partial(emoji.remove_emoji, text, placeholders))
+    encodings = await context.run(len(text), partial(_encodings, text, placeholders, context.family))
     if not encodings or not needs_translation(text):
         return SegmentResult(None)
     result = await _request(text, encodings[0], placeholders, context, sampling)
     if result.text is None or result.issues:
         return SegmentResult(None, result.issues, result.issue_codes)
-    return replace(result, text=emoji.restore_emoji(result.text, emojis)) if emojis else result
+    if not emojis:
+        return result
+    restore = partial(emoji.restore_emoji, result.text, emojis)
+    return replace(result, text=await context.run(len(result.text), restore))
 
 
 async def _request_masked(
@@ -192,6 +230,18 @@ async def _request(
     """Request one output, clean and check it, restore placeholders and masks."""
     terms = _terms(encoded, placeholders) if context.family.terms is not None else {}
     output = await context.request_output(encoded.text, terms, sampling)
+    check = partial(_checked, source, encoded, output, placeholders, context, restore)
+    return await context.run(len(encoded.text) + len(output.text), check)
+
+
+def _checked(
+    source: str,
+    encoded: EncodedText,
+    output: GenerationResult,
+    placeholders: Sequence[Placeholder],
+    context: SegmentContext,
+    restore: Callable[[str], str] | None,
+) -> SegmentResult:
     cleaned = cleanup.clean(output.text, encoded.text, context.pair)
     encoded_text = without_full_stop(cleaned.text, encoded.text)
     tidied = output if encoded_text == output.text else replace(output, text=encoded_text)
@@ -254,6 +304,13 @@ async def _translate_pieces(
     for index, result in zip(indices, results, strict=True):
         if result.text is not None:
             translated[index] = result.text
+    return await context.run(len("".join(parts)), partial(_joined, parts, translated, results, context))
+
+
+def _joined(
+    parts: Sequence[str], translated: Sequence[str], results: Sequence[SegmentResult], context: SegmentContext
+) -> SegmentResult:
+    """Return the pieces' translations as one, with the issues of the whole."""
     # What a piece lost is found in the whole, or is there elsewhere.
     issues = tuple(issue for result in results for issue in result.issues if not issue.values)
     text = None if all(result.text is None for result in results) else "".join(translated)

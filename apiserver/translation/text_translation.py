@@ -13,19 +13,19 @@ from apiserver.catalog.calibration import Calibration
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
-from apiserver.formats.document import has_placeholders
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import Sampling
 from apiserver.scheduling.admission import ModelAdmission
 from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, BatchSlots
+from apiserver.scheduling.planning_queue import PlanningQueue
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
-from apiserver.translation.confidence import ConfidenceScorer, combined, rounded
+from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, rounded
 from apiserver.translation.masks import MaskPolicy
-from apiserver.translation.planner import Plan, TextStep, untranslated_text
+from apiserver.translation.planner import INLINE_WRITE_CHARS, Plan, Step, TagStep, TextStep, untranslated_text
 from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import SegmentContext, translate_segment
 from shared.languages import LanguagePair
@@ -38,14 +38,14 @@ class SegmentPool:
     """Workers that translate a plan's segments.
 
     Equal segments are translated once, because tables and menus repeat themselves. Mutable state: the queue, the
-    workers started, results by text (at most one per segment).
+    workers started, results by text that occurs again.
     """
 
     def __init__(
         self,
         plan: Plan,
         translate: Callable[[TextStep], Awaitable[SegmentResult]],
-        on_result: Callable[[int, SegmentResult], None],
+        on_result: Callable[[int, SegmentResult], Awaitable[None]],
         max_workers: int,
     ) -> None:
         self._plan = plan
@@ -77,20 +77,23 @@ class SegmentPool:
             if not isinstance(step, TextStep):
                 continue
             if (known := self._results.get(step.text)) is not None:
-                self._on_result(index, await known)
+                await self._on_result(index, await known)
+                await asyncio.sleep(0)  # a known result would not let the event loop run
                 continue
             future: asyncio.Future[SegmentResult] = asyncio.get_running_loop().create_future()
-            if not has_placeholders(step.text):  # the same characters may mean others in the next block
+            if step.text in self._plan.repeated:
                 self._results[step.text] = future
             result = await self._translate(step)
             future.set_result(result)
-            self._on_result(index, result)
+            await self._on_result(index, result)
 
 
 TEXT_CUT: Final = Notice(
     code="text-cut",
     message="The text is too long for the model in one piece: it was cut at lines and sentences.",
 )
+# Steps that are copied on the event loop: about 2 ms.
+INLINE_STEPS: Final = 1000
 # Tokens of the context that must stay free for the answer, in addition to the source's length.
 ANSWER_MARGIN: Final = 16
 
@@ -99,7 +102,7 @@ ANSWER_MARGIN: Final = 16
 class RunningModel:
     """A running model with the parts that texts need.
 
-    ``encoders`` are by pair, ``calibrations`` by its label.
+    ``encoders`` are by pair, ``calibrations`` by its label. All models of a server share ``planning``.
     """
 
     entry: ModelEntry
@@ -111,6 +114,7 @@ class RunningModel:
     admission: ModelAdmission
     slots: BatchSlots
     calibrations: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
+    planning: PlanningQueue = field(default_factory=PlanningQueue)
     family: PromptFamily = field(init=False)
 
     def __post_init__(self) -> None:
@@ -141,8 +145,17 @@ class TextTranslation:
         self._scorer: ConfidenceScorer | None = None
         if work.request.wants_confidence:
             self._scorer = ConfidenceScorer(plan.pair, model.calibrations.get(str(plan.pair)))
+        self._run_long = partial(model.planning.run, work.caller)
         self._context = SegmentContext(
-            plan.pair, model.family, model.sampling, model.guard, self.request_output, masks, self._scorer
+            plan.pair,
+            model.family,
+            model.sampling,
+            model.guard,
+            self.request_output,
+            masks,
+            self._scorer,
+            self._run_long,
+            model.planning.turns.take,
         )
 
     async def run(self) -> Translation:
@@ -154,17 +167,16 @@ class TextTranslation:
             EngineGoneError: the engine died.
         """
         plan, pair = self._plan, self._plan.pair
-        nested: list[Assembler] = []
+        warnings: list[Notice] = []
+        confidences: list[Confidence | None] = []
         if plan.nested:
-            nested = await gather_results(self._translate_plan(each.plan, is_nested=True) for each in plan.nested)
-            plan = plan.with_nested_texts(
-                [
-                    untranslated_text(each.plan) if assembler.text is None else assembler.text
-                    for each, assembler in zip(plan.nested, nested, strict=True)
-                ]
-            )
+            texts = await self._nested_texts(plan, warnings, confidences)
+            inline = len(plan.steps) + len(plan.nested) <= INLINE_STEPS
+            with_texts = partial(plan.with_nested_texts, texts)
+            plan = with_texts() if inline else await self._model.planning.run(self._work.caller, 0, with_texts)
         assembler = await self._translate_plan(plan, None if self._work.sink is None else self._send)
-        warnings = [notice for each in (*nested, assembler) for notice in each.warnings()]
+        warnings += assembler.warnings()
+        confidences.append(assembler.confidence)
         if plan.segment_count:
             warnings += self._work.notices
         if plan.is_cut:
@@ -179,11 +191,31 @@ class TextTranslation:
             route=[pair.source, pair.target],
             warnings=merge_notices(warnings, key=attrgetter("code")),
         )
-        return self._with_confidence(result, [*nested, assembler]) if self._scorer is not None else result
+        return self._with_confidence(result, confidences) if self._scorer is not None else result
 
-    def _with_confidence(self, result: Translation, parts: Sequence[Assembler]) -> Translation:
+    async def _nested_texts(
+        self, plan: Plan, warnings: list[Notice], confidences: list[Confidence | None]
+    ) -> list[str]:
+        """Translate the nested plans; add their warnings and confidences.
+
+        A few at once: a text may have 30,000, and a task takes 3 KB.
+        """
+        texts = [""] * len(plan.nested)
+        queue = iter(enumerate(plan.nested))
+
+        async def work() -> None:
+            for index, nested in queue:
+                part = await self._translate_plan(nested.plan, is_nested=True)
+                texts[index] = untranslated_text(nested.plan) if part.text is None else part.text
+                warnings.extend(part.warnings())
+                confidences.append(part.confidence)
+
+        await gather_results(work() for _ in range(min(len(texts), 2 * self._model.slots.long_width)))
+        return texts
+
+    def _with_confidence(self, result: Translation, confidences: Sequence[Confidence | None]) -> Translation:
         """Add the confidence; withhold the text if it is too low."""
-        confidence = combined(part.confidence for part in parts)
+        confidence = combined(confidences)
         result.confidence = 0.0 if result.translation is None else rounded(confidence)
         if self._alternatives is not None:
             result.alternatives_confidence = [rounded(each.confidence) for each in self._alternatives]
@@ -205,7 +237,9 @@ class TextTranslation:
             if lane is not None and self._pool is not None:
                 self._pool.grow()
             work = self._work
-            prompt = self._encoder.ids(text, terms, work.counted, work.context)
+            encode = partial(self._encoder.ids, text, terms, work.counted, work.context)
+            chars = len(text) + len(work.context) + sum(map(len, (*terms, *terms.values())))
+            prompt = await self._context.run(chars, encode)
             free_tokens = engine.max_model_len - len(prompt)
             if free_tokens < ANSWER_MARGIN:
                 return GenerationResult("", "length")
@@ -228,15 +262,17 @@ class TextTranslation:
         assembler = Assembler(plan, on_delta)
         results: dict[int, SegmentResult] | None = {} if self._work.request.alternatives else None
 
-        def add_and_keep(index: int, result: SegmentResult) -> None:
+        async def add(index: int, result: SegmentResult) -> None:
+            await self._prepare(assembler, index, plan.steps[index], result.text)
             assembler.add(index, result)
             if results is not None:
                 results[index] = result
 
-        add = assembler.add if results is None else add_and_keep
+        for index in plan.long_steps:
+            await self._prepare(assembler, index, plan.steps[index], None)
         segments = len(plan.segment_indices)
         if (only := plan.only_segment) is not None:  # most texts, which need no tasks
-            add(plan.segment_indices[0], await self._translate_step(only))
+            await add(plan.segment_indices[0], await self._translate_step(only))
         elif segments:
             # A long text has up to two workers per slot, so that one waits when a slot is released and the text keeps
             # its turn. While it waits for its first slot, one is enough (docs/decisions/0011-translation-core.md).
@@ -244,10 +280,24 @@ class TextTranslation:
             pool = SegmentPool(plan, self._translate_step, add, most)
             self._pool = pool if self._is_long and not is_nested else None
             await pool.run(1 if self._pool is not None else most)
+        while assembler.advance():  # noqa: ASYNC110 - lets the event loop run: a text may have 200,000 steps without words
+            await asyncio.sleep(0)
         assembler.close()
         if results is not None:
-            self._alternatives = assemble_alternatives(plan, results, assembler.text, self._work.request.alternatives)
+            most = self._work.request.alternatives
+            assemble = partial(assemble_alternatives, plan, results, assembler.text, most)
+            self._alternatives = await self._context.run(most * len(assembler.text or ""), assemble)
         return assembler
+
+    async def _prepare(self, assembler: Assembler, index: int, step: Step, translated: str | None) -> None:
+        """Write a long step elsewhere; a short one waits its turn."""
+        if not isinstance(step, (TextStep, TagStep)):
+            return
+        text = translated or step.text
+        if len(text) > INLINE_WRITE_CHARS:
+            assembler.prepare(index, await self._run_long(len(text), partial(step.block.write, text)))
+        else:
+            await self._context.take_turn(len(text))
 
     async def _translate_step(self, step: TextStep) -> SegmentResult:
         """Translate one segment, count its outcome, and free its capacity."""

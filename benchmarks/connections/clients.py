@@ -1,7 +1,7 @@
 """Burdensome clients in a process of their own: ``python -m benchmarks.connections.clients GROUP`` (as JSON).
 
-Opens ``count`` connections from ``address``, holds them for ``hold`` seconds and closes them. Prints what became of them as
-one line of JSON.
+Opens ``count`` connections from ``addresses`` neighbouring addresses, holds them for ``hold`` seconds and closes them. Prints
+what became of them as one line of JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any, Final, cast
 
 import uvloop
@@ -26,9 +27,15 @@ from typing_extensions import override
 MAX_CONNECTING: Final = 200
 CONNECT_SECONDS: Final = 10.0
 PACE_SECONDS: Final = 1.0
+# Until one that was refused or cut comes again: these clients are slow, and no flood.
+AGAIN_SECONDS: Final = 10.0
 # Small, so that what is not read is left with the server.
 RECEIVE_BUFFER_BYTES: Final = 4096
+# What a connection is given at once: what it does not take is kept here for each of them.
+PIECE_BYTES: Final = 1 << 16
 BODY_BYTES: Final = 20_000
+# As long as one may be (PROXY_MAX_BODY_BYTES).
+LARGE_BODY_BYTES: Final = 2 << 20
 STATUS_LINE: Final = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 POST: Final = b"POST /translate HTTP/1.1\r\nHost: proxy\r\nContent-Type: application/json\r\n"
 # A request that no server may see: it hides in what another one sends.
@@ -45,13 +52,17 @@ SMUGGLING: Final = (
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How many clients of a kind come, and in a second; what they send at once (by turns), then a byte a second."""
+    """How many clients of a kind come, and in a second; what they send at once (by turns), then a byte a second.
+
+    ``again``: one whose connection the server closes comes again.
+    """
 
     count: int
     per_second: float
     begins: Sequence[bytes] = (b"",)
     drops: bytes = b""
     reads: bool = True
+    again: bool = False
 
 
 KINDS: Final = {
@@ -68,6 +79,18 @@ KINDS: Final = {
     ),
     "smuggled requests": Behaviour(120, 24.0, SMUGGLING),
 }
+# Those that come to the edge, together.
+EDGE_KINDS: Final = {
+    "slow readers": Behaviour(
+        500, 500.0, (b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: edge\r\n\r\n",), reads=False, again=True
+    ),
+    "slow writers": Behaviour(
+        500,
+        500.0,
+        (POST + b"Content-Length: %d\r\n\r\n" % LARGE_BODY_BYTES + b" " * (LARGE_BODY_BYTES - 1),),
+        again=True,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +102,11 @@ class ClientGroup:
     port: int
     address: str
     hold: float
+    addresses: int = 1
+
+    def all_addresses(self) -> list[str]:
+        """Return the addresses, by which clients come by turns."""
+        return [str(IPv4Address(self.address) + place) for place in range(self.addresses)]
 
 
 class BurdenConnection(asyncio.Protocol):
@@ -87,14 +115,16 @@ class BurdenConnection(asyncio.Protocol):
     def __init__(self, begin: bytes, *, reads: bool) -> None:
         self.opened = self.answered = self.closed = 0.0
         self.statuses: list[str] = []
-        self._begin = begin
+        self.ended = asyncio.Event()
+        self._left = memoryview(begin)
+        self._paused = False
         self._reads = reads
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
         self.opened = time.monotonic()
-        self.transport.write(self._begin)
+        self._send()
         if not self._reads:
             # uvloop begins to read after this call.
             asyncio.get_running_loop().call_soon(self.transport.pause_reading)
@@ -105,8 +135,23 @@ class BurdenConnection(asyncio.Protocol):
         self.statuses += [status.decode() for status in cast("list[bytes]", STATUS_LINE.findall(data))]
 
     @override
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    @override
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._send()
+
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = time.monotonic()
+        self.ended.set()
+
+    def _send(self) -> None:
+        while self._left and not self._paused and not self.transport.is_closing():
+            piece, self._left = self._left[:PIECE_BYTES], self._left[PIECE_BYTES:]
+            self.transport.write(piece)
 
 
 class ClientRunner:
@@ -114,7 +159,7 @@ class ClientRunner:
 
     def __init__(self, group: ClientGroup) -> None:
         self._group = group
-        self._kind = KINDS[group.kind]
+        self._kind = (KINDS | EDGE_KINDS)[group.kind]
         self._connecting = asyncio.Semaphore(MAX_CONNECTING)
         self._connections: list[BurdenConnection] = []
         self._errors: Counter[str] = Counter()
@@ -123,13 +168,21 @@ class ClientRunner:
         """Open all, hold them; return how they ended."""
         began, begins = time.monotonic(), itertools.cycle(self._kind.begins)
         dropping = asyncio.create_task(self._drop())
+        addresses = itertools.cycle(self._group.all_addresses())
         dues = (began + place / self._kind.per_second for place in range(self._group.count))
-        await asyncio.gather(*(self._connect(due, next(begins)) for due in dues))
+        each = [(next(addresses), next(begins), due) for due in dues]
+        connections = await asyncio.gather(*(self._connect(*one) for one in each))
+        coming = [
+            asyncio.create_task(self._come_again(connection, address, begin))
+            for connection, (address, begin, _) in zip(connections, each, strict=True)
+            if self._kind.again
+        ]
         opened = f"{len(self._connections)} in {time.monotonic() - began:.1f} s"
         await asyncio.sleep(self._group.hold)
         most_answers = max((len(each.statuses) for each in self._connections), default=0)
         found = {"open": opened, "closed": self._ends(), "refused": self._errors, "most_answers": most_answers}
-        dropping.cancel()
+        for task in (dropping, *coming):
+            task.cancel()
         for connection in self._connections:
             connection.transport.abort()
         return found
@@ -152,11 +205,17 @@ class ClientRunner:
             closed += f" after {lasted[0]:.1f} / {statistics.median(lasted):.1f} / {lasted[-1]:.1f} s"
         return f"{closed} (answered {statuses}, after {statistics.median(answered):.1f} s)" if statuses else closed
 
-    async def _connect(self, due: float, begin: bytes) -> None:
+    async def _come_again(self, connection: BurdenConnection | None, address: str, begin: bytes) -> None:
+        while True:
+            if connection is not None:
+                await connection.ended.wait()
+            connection = await self._connect(address, begin, time.monotonic() + AGAIN_SECONDS)
+
+    async def _connect(self, address: str, begin: bytes, due: float) -> BurdenConnection | None:
         await asyncio.sleep(due - time.monotonic())
         loop, opened = asyncio.get_running_loop(), socket.socket()
         opened.settimeout(0)
-        opened.bind((self._group.address, 0))
+        opened.bind((address, 0))
         if not self._kind.reads:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         try:
@@ -166,9 +225,11 @@ class ClientRunner:
                     lambda: BurdenConnection(begin, reads=self._kind.reads), sock=opened
                 )
                 self._connections.append(connection)
+                return connection
         except (OSError, TimeoutError) as error:
             self._errors[type(error).__name__] += 1
             opened.close()
+            return None
 
 
 if __name__ == "__main__":

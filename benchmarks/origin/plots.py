@@ -1,6 +1,6 @@
 """The experiment's figures drawn, the article's beside ours: ``python -m benchmarks.origin.plots OUT``.
 
-Needs matplotlib (benchmarks/origin/requirements.txt) and nothing else of Pairway's, so any environment will do.
+Needs matplotlib (requirements/plots.txt) and nothing else of Pairway's, so any environment will do.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> int:
     try:
         plt = importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        print("no plots: no matplotlib here. pip install -r benchmarks/origin/requirements.txt, in any environment")
+        print("no plots: no matplotlib here. pip install -r requirements/plots.txt, in any environment")
         return 1
     plt.switch_backend("agg")
     out = Path(sys.argv[1])

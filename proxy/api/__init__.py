@@ -3,7 +3,8 @@
 - ``translate``: ``POST /translate``.
 - ``client_request``: the body of ``POST /translate``.
 - ``detect``: ``POST /detect``.
-- ``translation_run``: the steps of a request for translations, the same for every API.
+- ``exchange``: the entry of a request, the same for every API: its deadline, caller and body.
+- ``translation_run``: an exchange that translates.
 - ``compat/``: formats of other translation APIs.
 - ``pages/``: web pages.
 - ``glossaries``: callers' glossaries.
@@ -13,6 +14,6 @@
 - ``health_view``: the JSON of ``/health`` and ``/languages``.
 - ``fleet_view``: the JSON of ``/fleet``.
 - ``live_status/``: the data of the status page.
-- ``auth``: authentication of callers, operators and readers of the fleet's state.
-- ``bodies``: bodies of operators' requests.
+- ``auth``: authentication of callers.
+- ``operators``: exchanges of operators and readers of the fleet's state.
 """

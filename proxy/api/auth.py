@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -13,7 +14,7 @@ from proxy.context import context
 from proxy.glossaries.owner import GlossaryOwner, owner_of_key, owner_of_word
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
-from shared.http.request_context import add_log_fields, add_response_headers, request_header
+from shared.http.request_context import add_log_fields, add_response_headers
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import KeyRequiredError
 from shared.protocol.headers import BEARER, parse_bearer
@@ -23,16 +24,14 @@ KEY: Final = Depends(
     HTTPBearer(scheme_name="key", description="An API key; needed if keys are on (PROXY_KEYS).", auto_error=False)
 )
 NO_KEY: Final[dict[str, Any]] = {"security": [{}]}
-# OpenAPI of the header that require_operator() and require_watcher() read.
-_OPERATOR_SCHEME: Final = Depends(
-    HTTPBearer(
-        scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or an API key of scope operate.", auto_error=False
-    )
-)
 
 
-async def authenticate(request: Request, deadline: Deadline, authorization: str | None) -> Authentication:
-    """Identify a caller of translations before the deadline, and count the request.
+async def authenticate(
+    request: Request, deadline: Deadline, authorization: str | None, *, counts: bool = True
+) -> Authentication:
+    """Identify a caller of translations before the deadline.
+
+    If it ``counts``, the request is counted.
 
     ``authorization`` is the header, or the same made of a key from another place. Only compatible APIs
     read keys in URLs, where they have no other place.
@@ -46,7 +45,9 @@ async def authenticate(request: Request, deadline: Deadline, authorization: str 
         return Authentication(at_address(client[0] if client else ""))
     try:
         async with asyncio.timeout(deadline.remaining()):
-            authentication = await authenticator.authenticate(authorization, in_url=is_in_url(request, authorization))
+            authentication = await authenticator.authenticate(
+                authorization, partial(url_contains, request), counts=counts
+            )
     except TimeoutError:
         raise deadline.exceeded_error() from None
     if authentication.key is not None:
@@ -55,11 +56,9 @@ async def authenticate(request: Request, deadline: Deadline, authorization: str 
     return authentication
 
 
-def is_in_url(request: Request, authorization: str | None) -> bool:
-    """Return whether the query contains the key, wherever it was read."""
-    query: bytes = request.scope["query_string"]
-    key = parse_bearer(authorization) if query else None
-    return key is not None and key.encode() in unquote_to_bytes(query)
+def url_contains(request: Request, key: str) -> bool:
+    """Return whether the path or the query contains the key."""
+    return key in request.scope["path"] or key.encode() in unquote_to_bytes(request.scope["query_string"])
 
 
 def glossary_owner(authentication: Authentication, authorization: str | None) -> GlossaryOwner:
@@ -77,19 +76,3 @@ def glossary_owner(authentication: Authentication, authorization: str | None) ->
             "do; whoever knows it can use and change your glossaries."
         )
     return owner_of_word(word)
-
-
-async def require_operator(request: Request, _: Any = _OPERATOR_SCHEME) -> None:
-    """Identify an operator; raise PairwayError without a valid token or key."""
-    operator = await context(request).keys.authenticator.require_operator(request_header(request, "authorization"))
-    add_log_fields(request, key=operator)
-
-
-async def require_watcher(request: Request, scheme: Any = _OPERATOR_SCHEME) -> None:
-    """Require an operator if keys are on; otherwise anybody may read."""
-    if context(request).keys.authenticator.on:
-        await require_operator(request, scheme)
-
-
-OPERATOR: Final = Depends(require_operator)
-WATCHER: Final = Depends(require_watcher)

@@ -8,10 +8,11 @@ from typing import Annotated, Final, NamedTuple, cast
 from pydantic import BaseModel, Field, StrictStr, WithJsonSchema
 
 from shared.languages import InvalidTagError, canonical_tag
+from shared.parsing.json_reader import refuse_repeated_names
+from shared.parsing.request_parser import read_members, validate_members
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.limits import Limits
-from shared.protocol.request_parser import read_members, refuse_repeated_names, validate_members
 from shared.protocol.translate_request import TranslateRequest
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 

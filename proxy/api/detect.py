@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxy.api import auth
+from proxy.api.exchange import RequestExchange
 from proxy.context import context
 from proxy.routing.language_detector import Detection
-from shared.http.body import read_json_body
 from shared.http.disconnect import while_connected
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.parsing.json_reader import refuse_repeated_names
+from shared.parsing.long_bodies import parse_in_turn
+from shared.parsing.request_parser import CLIENT_SENTENCES, limit_unknown, read_members
 from shared.protocol.limits import Limits
-from shared.protocol.request_parser import CLIENT_SENTENCES, limit_unknown, read_members, refuse_repeated_names
 from shared.protocol.translate_request import TextOrTexts
 from shared.protocol.validation_errors import invalid_request
 
@@ -57,12 +58,9 @@ async def detect(request: Request) -> Response:
     """
     parts = context(request)
     settings = parts.settings
-    with parts.process.body_budget.reserve() as reservation:
-        base = settings.time_limits.base
-        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
-        await auth.authenticate(request, deadline, request_header(request, "authorization"))
-        body = await read_json_body(request, settings.max_body_bytes, deadline, reservation)
-        text = parse_detect_request(body, settings.limits).text
+    with RequestExchange(request) as exchange:
+        body = await exchange.receive(request_header(request, "authorization"), is_json=True)
+        text = (await parse_in_turn(len(body), partial(parse_detect_request, body, settings.limits))).text
         texts = [text] if isinstance(text, str) else text
         add_log_fields(request, texts=len(texts))
         work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StrictStr
 
-from proxy.api import auth, bodies, fleet_view, health_view
+from proxy.api import fleet_view, health_view, operators
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
 from proxy.fleet.admin import AppliedOverride
@@ -18,6 +18,7 @@ from proxy.urls import MAX_CHARS, replica_url
 from shared.http.body import validated
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
+from shared.http.problems import JsonBytesResponse
 from shared.protocol.errors import InvalidRequestError
 
 # A hundred times the ordinary share, or a hundredth; anything beyond is a typing error.
@@ -54,10 +55,10 @@ class ExpectedCounts(RootModel[dict[str, ReplicaCount | None]]):
 routes = APIRouter()
 
 # The empty requirement in addition to the operator's says that neither may be needed.
-WATCH: Final[dict[str, Any]] = {"dependencies": [auth.WATCHER], "openapi_extra": {"security": [{}]}}
+WATCH: Final[dict[str, Any]] = {"dependencies": [operators.WATCHER], "openapi_extra": {"security": [{}]}}
 WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
 CHANGE: Final[dict[str, Any]] = {
-    "dependencies": [auth.OPERATOR],
+    "dependencies": [operators.OPERATOR],
     "responses": problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504)),
 }
 URL_DOCUMENTATION: Final = {"name": "url", "in": "query", "required": True}
@@ -72,14 +73,14 @@ def _changed(request: Request, applied: AppliedOverride) -> fleet_view.Changed:
     return _view(request).changed(applied)  # a new view, because the change may have taken time
 
 
-@routes.get("/fleet", responses=WATCH_PROBLEMS, **WATCH)
-async def fleet(request: Request) -> fleet_view.Fleet:
+@routes.get("/fleet", response_model=fleet_view.Fleet, responses=WATCH_PROBLEMS, **WATCH)
+async def fleet(request: Request) -> Response:
     """List every replica as this proxy sees it.
 
     Each has its state, score, circuit breakers, texts in flight, last report, and the reason why it gets no requests.
     Needs no key if keys are off.
     """
-    return _view(request).fleet()
+    return JsonBytesResponse(await _view(request).fleet())
 
 
 @routes.get("/metrics", response_class=PlainTextResponse, responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS, **WATCH)
@@ -92,20 +93,19 @@ async def metrics(request: Request) -> Response:
     process, snapshot = parts.process, parts.fleet.registry.snapshot
     for loop in process.loops:
         process.metrics.loop_age.labels(loop.name).set(loop.age())
-    process.metrics.pair_failing.clear()
-    for pair, urls in snapshot.ready.items():
-        if urls:
-            process.metrics.pair_failing.labels(str(pair)).set(len(failing_replicas(parts.local_stats, pair, snapshot)))
-    return metrics_response(process.metrics.registry)
+    process.metrics.pair_failing.counts = {
+        pair: len(failing_replicas(parts.local_stats, pair, snapshot)) for pair, urls in snapshot.ready.items() if urls
+    }
+    return await metrics_response(process.metrics.registry)
 
 
 @routes.post("/fleet/replicas", openapi_extra=body_documentation(Added), **CHANGE)
-async def add(request: Request) -> fleet_view.Changed:
+async def add(request: Request, exchange: operators.Entered) -> fleet_view.Changed:
     """Add a replica, or all addresses of a host name.
 
     A replica that exists already gets the weight, if one is given.
     """
-    body = await bodies.read(request, Added)
+    body = await operators.read(exchange, Added)
     keeps = "weight" not in body.model_fields_set
     return _changed(request, await context(request).fleet.admin.add(body.url, body.weight, keeps_weight=keeps))
 
@@ -127,25 +127,25 @@ async def remove(request: Request) -> fleet_view.Changed:
 
 
 @routes.post("/fleet/replicas/drain", openapi_extra=body_documentation(Addressed), **CHANGE)
-async def drain(request: Request) -> fleet_view.Changed:
+async def drain(request: Request, exchange: operators.Entered) -> fleet_view.Changed:
     """Send a replica no new requests; those in flight continue."""
-    body = await bodies.read(request, Addressed)
+    body = await operators.read(exchange, Addressed)
     return _changed(request, await context(request).fleet.admin.drain(body.url))
 
 
 @routes.post("/fleet/replicas/resume", openapi_extra=body_documentation(Addressed), **CHANGE)
-async def resume(request: Request) -> fleet_view.Changed:
+async def resume(request: Request, exchange: operators.Entered) -> fleet_view.Changed:
     """Send requests to a drained replica again."""
-    body = await bodies.read(request, Addressed)
+    body = await operators.read(exchange, Addressed)
     return _changed(request, await context(request).fleet.admin.resume(body.url))
 
 
 @routes.put("/fleet/expected", openapi_extra=body_documentation(ExpectedCounts), **CHANGE)
-async def expect(request: Request) -> fleet_view.ExpectedServices:
+async def expect(request: Request, exchange: operators.Entered) -> fleet_view.ExpectedServices:
     """Set how many ready replicas a service should have.
 
     Services are the host names in PROXY_REPLICAS; those not named do not change. With fewer, /health is degraded.
     """
-    body, parts = await bodies.read(request, ExpectedCounts), context(request).fleet
+    body, parts = await operators.read(exchange, ExpectedCounts), context(request).fleet
     shared = await parts.admin.expect(body.root)
     return fleet_view.ExpectedServices(shared=shared, services=health_view.service_lines(parts.registry.services))

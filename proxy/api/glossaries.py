@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import time
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Annotated, Final, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel
 
 from proxy.api import auth
+from proxy.api.exchange import RequestExchange
 from proxy.context import context
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
     Dictionary,
     Entries,
+    Glossary,
     GlossaryChanges,
     GlossaryDraft,
     GlossaryInfo,
@@ -22,21 +25,17 @@ from proxy.glossaries.glossary import (
     parse_id,
     parse_pair,
 )
-from proxy.glossaries.owner import GlossaryOwner
-from shared.http.body import read_json_body
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.languages import LanguagePair
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.parsing.long_bodies import parse_in_turn
 
 M = TypeVar("M", bound=BaseModel)
 
 routes = APIRouter(dependencies=[auth.KEY])
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 431, 503, 504))
-# Smaller bodies are parsed on the event loop.
-INLINE_BYTES: Final = 16_384
 _DICTIONARY: Final = "/glossaries/{glossary_id}/dictionaries/{source_lang}/{target_lang}"
 
 
@@ -46,12 +45,12 @@ class GlossaryList(BaseModel):
     glossaries: list[GlossaryInfo]
 
 
-async def _identify(request: Request) -> GlossaryOwner:
-    """Authenticate the caller, count the request, and return the owner."""
-    base = context(request).settings.time_limits.base
-    deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
-    authorization = request_header(request, "authorization")
-    return auth.glossary_owner(await auth.authenticate(request, deadline, authorization), authorization)
+async def _enter(request: Request) -> AsyncGenerator[RequestExchange]:
+    """Authenticate the caller, who needs an owner's word, and count the request."""
+    with RequestExchange(request) as exchange:
+        await exchange.authenticate(request_header(request, "authorization"))
+        _ = exchange.glossary_owner
+        yield exchange
 
 
 async def _checked_id(
@@ -71,92 +70,93 @@ async def _checked_pair(
     return parse_pair(source_lang, target_lang)
 
 
-Owner = Annotated[GlossaryOwner, Depends(_identify)]
+Entered = Annotated[RequestExchange, Depends(_enter)]
 GlossaryId = Annotated[str, Depends(_checked_id)]
 Pair = Annotated[LanguagePair, Depends(_checked_pair)]
 
 
-async def _read(request: Request, model: type[M]) -> M:
+async def _read(exchange: RequestExchange, model: type[M]) -> M:
     """Read the body as a model.
 
     Raises:
         PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
     """
-    parts = context(request)
-    limit = min(GLOSSARY_BODY_BYTES, parts.settings.max_bodies_bytes)
-    deadline = Deadline.after(parts.settings.time_limits.base, time.monotonic)
-    with parts.process.body_budget.reserve() as reservation:
-        body = await read_json_body(request, limit, deadline, reservation)
-        if len(body) <= INLINE_BYTES:
-            return parse_body(body, model)
-        return await asyncio.to_thread(parse_body, body, model)
+    limit = min(GLOSSARY_BODY_BYTES, context(exchange.request).settings.max_bodies_bytes)
+    body = await exchange.read_body(limit, is_json=True)
+    return await parse_in_turn(len(body), partial(parse_body, body, model))
 
 
-async def _read_dictionary(request: Request, pair: LanguagePair) -> Dictionary:
-    entries = (await _read(request, Entries)).entries
+async def _read_dictionary(exchange: RequestExchange, pair: LanguagePair) -> Dictionary:
+    entries = (await _read(exchange, Entries)).entries
     return Dictionary.model_construct(source_lang=pair.source, target_lang=pair.target, entries=entries)
 
 
+async def _update(exchange: RequestExchange, glossary_id: str, change: Callable[[Glossary], Glossary]) -> GlossaryInfo:
+    store = context(exchange.request).glossaries.store
+    return (await exchange.before_deadline(store.update(exchange.glossary_owner, glossary_id, change))).info
+
+
 @routes.post("/glossaries", status_code=201, responses=PROBLEMS, openapi_extra=body_documentation(GlossaryDraft))
-async def create(request: Request, owner: Owner) -> GlossaryInfo:
+async def create(exchange: Entered) -> GlossaryInfo:
     """Create a glossary; its dictionaries may follow later."""
-    draft = await _read(request, GlossaryDraft)
-    glossary = await context(request).glossaries.store.create(owner, draft)
-    add_log_fields(request, glossary=glossary.id)
+    draft = await _read(exchange, GlossaryDraft)
+    store = context(exchange.request).glossaries.store
+    glossary = await exchange.before_deadline(store.create(exchange.glossary_owner, draft))
+    add_log_fields(exchange.request, glossary=glossary.id)
     return glossary.info
 
 
 @routes.get("/glossaries", responses=PROBLEMS)
-async def list_all(request: Request, owner: Owner) -> GlossaryList:
+async def list_all(exchange: Entered) -> GlossaryList:
     """List the caller's glossaries, without entries."""
-    return GlossaryList(glossaries=await context(request).glossaries.store.list_all(owner))
+    store = context(exchange.request).glossaries.store
+    return GlossaryList(glossaries=await exchange.before_deadline(store.list_all(exchange.glossary_owner)))
 
 
 @routes.get("/glossaries/{glossary_id}", responses=PROBLEMS)
-async def show(request: Request, owner: Owner, glossary_id: GlossaryId) -> GlossaryInfo:
+async def show(exchange: Entered, glossary_id: GlossaryId) -> GlossaryInfo:
     """Show a glossary, without entries."""
-    return await context(request).glossaries.store.info(owner, glossary_id)
+    store = context(exchange.request).glossaries.store
+    return await exchange.before_deadline(store.info(exchange.glossary_owner, glossary_id))
 
 
 @routes.patch("/glossaries/{glossary_id}", responses=PROBLEMS, openapi_extra=body_documentation(GlossaryChanges))
-async def rename(request: Request, owner: Owner, glossary_id: GlossaryId) -> GlossaryInfo:
+async def rename(exchange: Entered, glossary_id: GlossaryId) -> GlossaryInfo:
     """Rename a glossary."""
-    name = (await _read(request, GlossaryChanges)).name
-    changed = await context(request).glossaries.store.update(owner, glossary_id, lambda before: before.renamed(name))
-    return changed.info
+    name = (await _read(exchange, GlossaryChanges)).name
+    return await _update(exchange, glossary_id, lambda before: before.renamed(name))
 
 
 @routes.delete("/glossaries/{glossary_id}", status_code=204, response_class=Response, responses=PROBLEMS)
-async def delete(request: Request, owner: Owner, glossary_id: GlossaryId) -> None:
+async def delete(exchange: Entered, glossary_id: GlossaryId) -> None:
     """Delete a glossary."""
-    await context(request).glossaries.store.delete(owner, glossary_id)
+    store = context(exchange.request).glossaries.store
+    await exchange.before_deadline(store.delete(exchange.glossary_owner, glossary_id))
 
 
 @routes.get(_DICTIONARY, response_model=Dictionary, responses=PROBLEMS)
-async def show_dictionary(request: Request, owner: Owner, glossary_id: GlossaryId, pair: Pair) -> Response:
+async def show_dictionary(exchange: Entered, glossary_id: GlossaryId, pair: Pair) -> Response:
     """Show a dictionary with its entries."""
-    dictionary = (await context(request).glossaries.store.read(owner, glossary_id)).dictionary(pair)
+    store = context(exchange.request).glossaries.store
+    dictionary = (await exchange.before_deadline(store.read(exchange.glossary_owner, glossary_id))).dictionary(pair)
     return JsonBytesResponse((await asyncio.to_thread(dictionary.model_dump_json)).encode())
 
 
 @routes.put(_DICTIONARY, responses=PROBLEMS, openapi_extra=body_documentation(Entries))
-async def replace_dictionary(request: Request, owner: Owner, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
+async def replace_dictionary(exchange: Entered, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
     """Write a pair's dictionary, in place of the one before."""
-    dictionary = await _read_dictionary(request, pair)
-    store = context(request).glossaries.store
-    return (await store.update(owner, glossary_id, lambda before: before.with_dictionary(dictionary))).info
+    dictionary = await _read_dictionary(exchange, pair)
+    return await _update(exchange, glossary_id, lambda before: before.with_dictionary(dictionary))
 
 
 @routes.patch(_DICTIONARY, responses=PROBLEMS, openapi_extra=body_documentation(Entries))
-async def merge_entries(request: Request, owner: Owner, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
+async def merge_entries(exchange: Entered, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
     """Add entries to a pair's dictionary, replacing those of equal sources."""
-    dictionary = await _read_dictionary(request, pair)
-    store = context(request).glossaries.store
-    return (await store.update(owner, glossary_id, lambda before: before.with_entries(dictionary))).info
+    dictionary = await _read_dictionary(exchange, pair)
+    return await _update(exchange, glossary_id, lambda before: before.with_entries(dictionary))
 
 
 @routes.delete(_DICTIONARY, responses=PROBLEMS)
-async def delete_dictionary(request: Request, owner: Owner, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
+async def delete_dictionary(exchange: Entered, glossary_id: GlossaryId, pair: Pair) -> GlossaryInfo:
     """Delete a pair's dictionary."""
-    store = context(request).glossaries.store
-    return (await store.update(owner, glossary_id, lambda before: before.without_dictionary(pair))).info
+    return await _update(exchange, glossary_id, lambda before: before.without_dictionary(pair))

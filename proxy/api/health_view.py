@@ -195,16 +195,16 @@ def _replica_line(
     }
 
 
-def languages(snapshot: Snapshot, pivots: Pivots | None) -> Languages:
-    """Return every source language with its targets, direct or through a pivot."""
-    targets = {
-        pair: Target(lang=pair.target, ready=bool(urls), how="direct", pivot=None)
+def languages(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    """Return ``Languages`` as JSON: targets are direct or through a pivot."""
+    targets: dict[LanguagePair, dict[str, object]] = {
+        pair: {"lang": pair.target, "ready": bool(urls), "how": "direct", "pivot": None}
         for pair, urls in snapshot.ready.items()
     }
     for pair, (pivot, ready) in pivot_pairs(snapshot, pivots).items() if pivots is not None else ():
         if ready or pair not in targets:
-            targets[pair] = Target(lang=pair.target, ready=ready, how="pivot", pivot=pivot)
-    targets_by_source: dict[str, list[Target]] = {}
+            targets[pair] = {"lang": pair.target, "ready": ready, "how": "pivot", "pivot": pivot}
+    by_source: dict[str, list[dict[str, object]]] = {}
     for pair in sorted(targets):
-        targets_by_source.setdefault(pair.source, []).append(targets[pair])
-    return Languages(languages=[Language(lang=lang, targets=each) for lang, each in targets_by_source.items()])
+        by_source.setdefault(pair.source, []).append(targets[pair])
+    return to_json({"languages": [{"lang": lang, "targets": each} for lang, each in by_source.items()]})

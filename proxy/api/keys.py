@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
-from proxy.api import auth, bodies
+from proxy.api import operators
 from proxy.context import context
 from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint
 from proxy.keys.grant_warnings import name_warnings, pair_warnings
@@ -22,7 +22,7 @@ from shared.http.problems import JSON
 from shared.http.request_context import add_log_fields
 from shared.protocol.errors import KeysUnavailableError, UnknownKeyError
 
-routes = APIRouter(dependencies=[auth.OPERATOR])
+routes = APIRouter(dependencies=[operators.OPERATOR])
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
@@ -83,9 +83,9 @@ async def _warnings(request: Request, key: KeyView, chosen: Collection[str]) -> 
 
 
 @routes.post("/keys", status_code=201, responses=PROBLEMS, openapi_extra=body_documentation(Grant))
-async def create(request: Request) -> Created:
+async def create(request: Request, exchange: operators.Entered) -> Created:
     """Create a key; only this answer contains it."""
-    grant = await bodies.read(request, Grant)
+    grant = await operators.read(exchange, Grant)
     key, shown = mint(grant, time.time())
     with _keys(request) as keys:
         await keys.add(key)
@@ -113,9 +113,9 @@ async def show(request: Request, key_id: KeyId) -> KeyView:
 
 
 @routes.patch("/keys/{key_id}", responses=PROBLEMS, openapi_extra=body_documentation(KeyChanges))
-async def change(request: Request, key_id: KeyId) -> KeyAnswer:
+async def change(request: Request, exchange: operators.Entered, key_id: KeyId) -> KeyAnswer:
     """Change a key; every proxy applies the change within a second."""
-    changes = await bodies.read(request, KeyChanges)
+    changes = await operators.read(exchange, KeyChanges)
     check_end(changes.expires_at, time.time())
     with _keys(request) as keys:
         key = (await keys.change(key_id, changes.model_dump(exclude_unset=True))).view

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy.api import auth, health_view
+from proxy.api.exchange import SMALL_SECONDS, RequestExchange
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
-from proxy.keys.api_key import Scope
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response, startupz_response
-from shared.http.request_context import add_log_fields, add_response_headers, request_header
+from shared.http.request_context import add_response_headers, request_header
 from shared.protocol.errors import NotFoundError
 
 routes = APIRouter()
@@ -29,12 +28,12 @@ async def usage(request: Request) -> Usage:
 
     This request is not counted. The answer is 404 if keys are off.
     """
-    authenticator = context(request).keys.authenticator
-    if not authenticator.on:
-        raise NotFoundError("Keys are off on this proxy: it counts no usage and limits nobody.")
-    key = await authenticator.identify(request_header(request, "authorization"), Scope.TRANSLATE)
-    add_log_fields(request, key=key.id)
-    used = await authenticator.meter.usage(key)
+    with RequestExchange(request, SMALL_SECONDS, counts=False) as exchange:
+        await exchange.authenticate(request_header(request, "authorization"))
+        key = exchange.key
+        if key is None:
+            raise NotFoundError("Keys are off on this proxy: it counts no usage and limits nobody.")
+        used = await exchange.before_deadline(context(request).keys.authenticator.meter.usage(key))
     add_response_headers(request, limit_headers(key, used))
     return Usage.of(key.view, used)
 
@@ -61,13 +60,12 @@ async def health(request: Request) -> Response:
     return Response(body, 503 if status == "down" else 200, media_type="application/json")
 
 
-@routes.get("/languages")
-async def languages(request: Request) -> health_view.Languages:
+@routes.get("/languages", response_model=health_view.Languages)
+async def languages(request: Request) -> Response:
     """List every source language, its targets, and whether they are ready now."""
     parts = context(request)
-    # In a thread, because 100 languages have a million pivot routes.
-    snapshot, pivots = parts.fleet.registry.snapshot, parts.translation.listed_pivots
-    return await asyncio.to_thread(health_view.languages, snapshot, pivots)
+    body = await parts.translation.language_lists.get(health_view.languages, parts.fleet.registry.snapshot)
+    return Response(body, media_type="application/json")
 
 
 @routes.head("/livez", include_in_schema=False)

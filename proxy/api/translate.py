@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
@@ -23,6 +24,7 @@ from shared.http import event_stream
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
 from shared.http.problems import render_errors_with
 from shared.http.request_context import request_header
+from shared.parsing.long_bodies import parse_in_turn
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.headers import parse_bearer
@@ -67,15 +69,14 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
     with TranslationRun(request) as run:
         is_keyless = parts.keys.authenticator.on and parse_bearer(authorization) is None
         if is_keyless and root_translate.is_mounted(request):
-            fields = await root_translate.read_keyless_fields(run)  # a client of LibreTranslate has its key in the body
-            if fields is not None:
-                return await libretranslate.answer_translate(run, fields)
-        await run.authenticate(authorization)
-        body = await run.read_json_body()
-        fields = root_translate.libretranslate_fields(request, body)
+            return await libretranslate.answer_translate(run, await root_translate.receive_keyless(run))
+        body = await run.receive(authorization, is_json=True)
+        fields = await root_translate.libretranslate_fields(request, body)
         if fields is not None:
             return await libretranslate.answer_translate(run, fields)
-        translate_request, targets, glossary = parse_client_request(body, parts.settings.limits)
+        translate_request, targets, glossary = await parse_in_turn(
+            len(body), partial(parse_client_request, body, parts.settings.limits)
+        )
         if parts.settings.confidence and not translate_request.confidence:
             translate_request = translate_request.model_copy(update={"confidence": True})
         if sink is not None:

@@ -10,20 +10,20 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from fastapi import Request
+from typing_extensions import override
 
-from proxy.api import auth
+from proxy.api.exchange import FindKey, RequestExchange
 from proxy.call import TranslationCall
-from proxy.context import context
 from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
 from proxy.request_cost import RequestCost
 from proxy.translation.results import targets_with_warning, with_warning
 from proxy.translation.service import CACHE_HEADER
-from shared.http.body import BodyReservation, read_body, read_json_body
+from proxy.translation.transient_faults import is_transient
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.errors import PairwayError
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
@@ -32,74 +32,64 @@ from shared.runtime.metrics import NO_ROUTE
 T = TypeVar("T")
 
 
-class TranslationRun:
-    """Context manager: its block authenticates the caller, reads the body and translates.
+class TranslationRun(RequestExchange):
+    """RequestExchange that translates; the metrics count its block as one request.
 
-    The metrics count the block as one request. The body's bytes stay reserved until it ends. A compatible API may set,
-    once the body is read: ``linger_seconds``, how long a translation goes on without its client, for clients that time
+    A compatible API may set: ``linger_seconds``, how long a translation goes on without its client, for clients that time
     out and repeat their request; ``queue_seconds``, how long after its beginning a request that met a transient fault is
     tried again, for clients that cannot bear a refusal.
     """
 
-    __slots__ = (
-        "_authentication",
-        "_authorization",
-        "_parts",
-        "_reservation",
-        "_sample",
-        "_timer",
-        "deadline",
-        "linger_seconds",
-        "queue_seconds",
-        "request",
-    )
+    __slots__ = ("_sample", "_timer", "linger_seconds", "queue_seconds")
 
     def __init__(self, request: Request) -> None:
-        self._parts = parts = context(request)
-        self.request = request
-        self._timer = parts.process.metrics.request_timer(time.monotonic)
-        self._authentication: Authentication | None = None
-        self._authorization: str | None = None
-        self._reservation: BodyReservation | None = None
+        super().__init__(request)
+        self._timer = self._parts.process.metrics.request_timer(time.monotonic)
         self.linger_seconds = 0.0
         self.queue_seconds = 0.0
 
+    @override
     def __enter__(self) -> Self:
         self._sample = self._timer.__enter__()
-        base = self._parts.settings.time_limits.base
         try:
-            self.deadline = Deadline.from_header(request_header(self.request, TIMEOUT_HEADER), base, time.monotonic)
+            return super().__enter__()
         except BaseException as error:
             self._timer.__exit__(type(error), error, None)
             raise
-        return self
 
+    @override
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._reservation is not None:
-            self._reservation.release()
+        super().__exit__(kind, error, trace)
         self._timer.__exit__(kind, error, trace)
 
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the caller is known."""
-        return self._authentication is not None
+    @override
+    async def receive(
+        self, authorization: str | None, find_key: FindKey | None = None, limit: int = 0, *, is_json: bool = False
+    ) -> bytes:
+        """Receive; wait for a transient fault after the body was read.
 
-    async def authenticate(self, authorization: str | None) -> None:
-        """Identify the caller, and count the request.
-
-        Raises:
-            PairwayError: the key is missing, refused or over its limit, the deadline has passed, or bodies fill the budget.
+        Nobody waits before: the connection is not watched then.
         """
-        self._authorization = authorization
-        if self.queue_seconds:
-            work = partial(auth.authenticate, self.request, self.deadline, authorization)
-            self._authentication = await self._retry(work)
-        else:
-            self._authentication = await auth.authenticate(self.request, self.deadline, authorization)
-        if self._reservation is not None and self._parts.keys.authenticator.on:
-            self._move_reservation(self._reservation)
+        if authorization is None or not self.queue_seconds:
+            return await super().receive(authorization, find_key, limit, is_json=is_json)
+        seconds, self.queue_seconds = self.queue_seconds, 0.0
+        try:
+            await self.authenticate(authorization)
+        except PairwayError as error:
+            if not is_transient(error, seconds):
+                raise
+        self.queue_seconds = seconds
+        body = await self.read_body(limit, is_json=is_json)
+        if not self._is_known:
+            await self.authenticate(authorization)
+        return body
+
+    @override
+    def _identify(self, authorization: str | None) -> Awaitable[Authentication]:
+        identify = super()._identify
+        return self._retry(partial(identify, authorization)) if self.queue_seconds else identify(authorization)
 
     async def add_terms(
         self, glossary_id: str, translate_request: TranslateRequest, *, for_variants: bool = False
@@ -111,15 +101,11 @@ class TranslationRun:
         Raises:
             PairwayError: as there, or the deadline has passed.
         """
-        owner = auth.glossary_owner(self._known_caller(), self._authorization)
+        owner = self.glossary_owner
         add_log_fields(self.request, glossary=parse_id(glossary_id))
         finder = self._parts.glossaries.term_finder
         find = partial(finder.add_terms, owner, glossary_id, translate_request, for_variants=for_variants)
-        try:
-            async with asyncio.timeout(self.deadline.remaining()):
-                return await (self._retry(find) if self.queue_seconds else find())
-        except TimeoutError:
-            raise self.deadline.exceeded_error() from None
+        return await self.before_deadline(self._retry(find) if self.queue_seconds else find())
 
     async def translate_with_glossary(
         self,
@@ -146,44 +132,6 @@ class TranslationRun:
             return targets_with_warning(requests, answer, TRUNCATED, truncated) if truncated else answer
         answer = await self.translate(requests[0], sink=sink)
         return with_warning(requests[0], answer, TRUNCATED) if truncated else answer
-
-    def _known_caller(self) -> Authentication:
-        if self._authentication is None:
-            raise RuntimeError("a run translates only after it authenticated its caller")
-        return self._authentication
-
-    async def read_json_body(self) -> bytes:
-        """Read a body that must be declared as JSON; otherwise as :meth:`read_body`."""
-        return await read_json_body(self.request, self._body_limit, self.deadline, self._reserve())
-
-    async def read_body(self) -> bytes:
-        """Read a body of any type.
-
-        Bodies of callers who have yet to show a key have a budget of their own.
-
-        Raises:
-            PairwayError: the body is compressed, too large or too slow, or other bodies fill the budget.
-        """
-        return await read_body(self.request, self._body_limit, self.deadline, self._reserve())
-
-    def _reserve(self) -> BodyReservation:
-        process = self._parts.process
-        if self._authentication is None and self._parts.keys.authenticator.on:
-            self._reservation = process.keyless_body_budget.reserve()
-        else:
-            self._reservation = process.body_budget.reserve()
-        return self._reservation
-
-    def _move_reservation(self, before: BodyReservation) -> None:
-        """Count a body read before its key among those of known callers."""
-        size = before.size
-        before.release()
-        self._reservation = self._parts.process.body_budget.reserve()
-        self._reservation.take(size)
-
-    @property
-    def _body_limit(self) -> int:
-        return self._parts.settings.max_body_bytes
 
     def _retry(self, attempt: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """Return the attempts' first result; who disconnects waits no longer."""
@@ -223,7 +171,7 @@ class TranslationRun:
         body: bytes | None,
     ) -> bytes:
         request, parts, sample = self.request, self._parts, self._sample
-        authentication = self._known_caller()
+        authentication = self.authentication
         pipeline, meter = parts.translation, parts.keys.authenticator.meter
         caller, request_id = authentication.caller, request.scope["state"]["request_id"]
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER)).at_most(caller.ceiling)

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from hashlib import blake2b
 from typing import Any, Final, cast
 
+from pydantic_core import to_json
+
 from proxy.cache.abandoned_computations import AbandonedComputations
 from proxy.cache.fingerprints import FINGERPRINT_BYTES, INLINE_CHARS
 from proxy.cache.shared_computation import SharedComputation, private_key
@@ -31,7 +33,7 @@ _HASH_KEY_BYTES: Final = 32
 
 def request_fingerprint(request: TranslateRequest, key: bytes) -> bytes:
     """Return a digest of all fields, keyed with at most 64 bytes."""
-    return blake2b(request.model_dump_json().encode(), digest_size=FINGERPRINT_BYTES, key=key).digest()
+    return blake2b(to_json(request), digest_size=FINGERPRINT_BYTES, key=key).digest()
 
 
 class RequestCoalescer:

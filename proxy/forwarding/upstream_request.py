@@ -54,14 +54,15 @@ class UpstreamRequest:
         attempt = self._stats.begin_attempt(selection, leg.cost, lambda: on_lost(leg, exchange))
         if leg.sink is not None:
             leg.sink.on_progress = attempt.stats.record_progress
-        body = leg.body_for(selection.pair)
         headers = {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
         if not call.caller.cached:
             headers[CACHE_CONTROL_HEADER] = NO_STORE
         try:
             with attempt:
                 try:
-                    exchange = self._client.translate(selection.url, body, call.deadline, headers, leg.sink)
+                    exchange = self._client.translate(
+                        selection.url, leg.body_for(selection.pair), call.deadline, headers, leg.sink
+                    )
                     if hedge is not None:
                         hedge.first = exchange
                     response = await exchange

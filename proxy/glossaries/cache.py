@@ -21,8 +21,12 @@ FRESH_SECONDS: Final = 2.0
 KNOWN_SECONDS: Final = 3600.0
 # Pause after a failure, in which no request waits for Redis.
 AWAY_SECONDS: Final = 0.5
-# Entries in memory, half a KiB each at ordinary lengths; the glossary checked longest ago is dropped first.
+# Entries in memory; the glossary checked longest ago is dropped first. A longer one counts as several of half a KiB: an
+# emoji makes a phrase of 200 letters four times as large, and three copies of it 3 KiB.
 MAX_CACHED_ENTRIES: Final = 100_000
+ENTRY_BYTES: Final = 512
+# Of an entry beside its words: its places in tables.
+OVERHEAD_BYTES: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,10 @@ class ReadyGlossary:
 
     @property
     def size(self) -> int:
-        """Number of entries, at least one."""
-        return max(1, sum(len(each.entries) for each in self.matchers.values()))
+        """Size in entries of ``ENTRY_BYTES``; at least its entries, and one."""
+        entries = sum(len(each.entries) for each in self.matchers.values())
+        taken = sum(each.word_bytes for each in self.matchers.values()) + entries * OVERHEAD_BYTES
+        return max(1, entries, taken // ENTRY_BYTES)
 
 
 class GlossaryCache:

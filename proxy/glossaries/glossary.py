@@ -17,18 +17,17 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_core import from_json
 
 from shared.languages import LanguagePair, canonical_tag
+from shared.parsing.json_reader import OTHER_VALUES, JsonReader, refuse_repeated_names
+from shared.protocol.answers import KEEPS_NO_WORDS
 from shared.protocol.errors import (
-    BadRequestError,
     InvalidRequestError,
     TooLargeError,
     UnknownDictionaryError,
     UnknownGlossaryError,
 )
 from shared.protocol.headers import mask_secrets
-from shared.protocol.request_parser import refuse_repeated_names
 from shared.protocol.translate_request import MAX_PHRASE_CHARS, term_error
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
@@ -39,6 +38,8 @@ MAX_ENTRIES: Final = 10_000
 # Of one glossary: more pairs than a fleet serves.
 MAX_DICTIONARIES: Final = 200
 MAX_NAME_CHARS: Final = 200
+# Names and values of a body: an entry has one of each.
+MAX_VALUES: Final = 2 * MAX_ENTRIES + OTHER_VALUES
 # As JSON in UTF-8, 200 bytes for each of 10,000 entries; Redis sends it within milliseconds.
 MAX_GLOSSARY_BYTES: Final = 2 * 1024 * 1024
 # Twice as much, because clients may write letters as \uXXXX.
@@ -149,6 +150,8 @@ class GlossaryChanges(BaseModel):
 
 class Glossary(GlossaryDraft):
     """A glossary as stored; every change has the next version."""
+
+    model_config = KEEPS_NO_WORDS
 
     id: Annotated[str, Field(pattern=f"^{_ID.pattern}$")]
     created_at: FiniteFloat
@@ -261,16 +264,10 @@ def parse_body(body: bytes, model: type[M]) -> M:
 
     Raises:
         BadRequestError: the body is not a JSON object, or repeats a name.
-        TooLargeError: there are too many entries.
+        TooLargeError: there are too many entries or values.
         InvalidRequestError: fields are missing, unknown or wrong.
     """
-    try:
-        value: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise BadRequestError(f"The body is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise BadRequestError("The body is JSON, but not an object.")
-    members = cast("dict[str, object]", value)
+    members = _READER.read(body, MAX_VALUES)
     for name in [name for name in members if name not in model.model_fields][MAX_FIELDS_NAMED:]:
         del members[name]
     refuse_repeated_names(body)
@@ -290,6 +287,7 @@ def validated(members: dict[str, object], model: type[M]) -> M:
         raise invalid_request(error, _SENTENCES) from None
 
 
+_READER: Final = JsonReader(GlossaryDraft.model_fields.keys() | Entries.model_fields)
 _SENTENCES: Final = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this request",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from sys import getsizeof
 from typing import Final, NamedTuple
 
 from proxy.routing.visible_text import unescape
@@ -30,7 +31,7 @@ _END: Final = "\0"
 class TermMatcher:
     """Finds a dictionary's entries; thread-safe.
 
-    The work for each token of a text is a search among the sorted entries.
+    The work for each token of a text is a search among the sorted entries. ``word_bytes``: of all its strings.
     """
 
     def __init__(self, entries: Mapping[str, str]) -> None:
@@ -38,6 +39,8 @@ class TermMatcher:
         folded = {source: source.casefold() for source in entries}
         self._words = _TokenIndex(_WORDS, folded.items())
         self._signs = _TokenIndex(_SIGNS, ((each, fold) for each, fold in folded.items() if not _WORDS.search(fold)))
+        written = sum(getsizeof(source) + getsizeof(target) for source, target in entries.items())
+        self.word_bytes = written + self._words.word_bytes + self._signs.word_bytes
 
     def find(self, texts: Iterable[str], text_format: TextFormat) -> list[str]:
         """Return the sources of entries in the texts, longest first."""
@@ -67,6 +70,11 @@ class _TokenIndex:
         self._keys = sorted(self._sources)
         self._longest = max(map(len, self._keys), default=0)
         self._links = _links(self._keys)
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of its own strings."""
+        return sum(map(getsizeof, self._keys)) + sum(map(getsizeof, self._first_tokens))
 
     def sources(self, indices: Iterable[int]) -> list[str]:
         """Return the entries with these keys; equal keys in written order."""

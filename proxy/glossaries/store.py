@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from proxy.glossaries.glossary import MAX_GLOSSARY_BYTES, Glossary, GlossaryDraft, GlossaryInfo
 from proxy.glossaries.owner import GlossaryOwner
 from proxy.redis_client import BoundedRedis, RedisKeys, StoreUnavailableError
+from shared.protocol.answers import KEEPS_NO_WORDS
 from shared.protocol.errors import (
     GlossariesFullError,
     GlossariesUnavailableError,
@@ -63,6 +64,13 @@ local function renew(list, owners)
     redis.call('ZADD', owners, ARGV[4], ARGV[1])
 end
 """
+# Forget what an owner's glossaries count, in ``bytes``: its part of all, and its own.
+_FORGET_BYTES: Final = """
+local function forget_bytes(bytes, owner)
+    redis.call('HINCRBY', bytes, 'all', 0 - tonumber(redis.call('HGET', bytes, owner) or 0))
+    redis.call('HDEL', bytes, owner)
+end
+"""
 # KEYS: list, owners.
 RENEW_SCRIPT: Final = f"""{_RENEW}
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -71,7 +79,10 @@ end
 """
 # Write a glossary unless it changed since read. KEYS: list, owners, bytes; ARGV[5]: id, ARGV[6]: version read or 0,
 # ARGV[7]: record, ARGV[8]: its line in the list, ARGV[9]: its size, ARGV[10]: most glossaries, ARGV[11]: most bytes.
-WRITE_SCRIPT: Final = f"""{_RENEW}
+WRITE_SCRIPT: Final = f"""{_RENEW}{_FORGET_BYTES}
+if redis.call('EXISTS', KEYS[1]) == 0 then
+    forget_bytes(KEYS[3], ARGV[1])
+end
 local line = redis.call('HGET', KEYS[1], ARGV[5])
 local before = line and cjson.decode(line) or {{version = 0, size = 0}}
 if before.version ~= tonumber(ARGV[6]) then
@@ -92,7 +103,7 @@ renew(KEYS[1], KEYS[2])
 return 1
 """
 # Delete a glossary. KEYS: list, owners, bytes, record; ARGV[1]: owner, ARGV[2]: id.
-DELETE_SCRIPT: Final = """
+DELETE_SCRIPT: Final = f"""{_FORGET_BYTES}
 local line = redis.call('HGET', KEYS[1], ARGV[2])
 if not line then
     return 0
@@ -104,13 +115,13 @@ redis.call('HINCRBY', KEYS[3], 'all', -size)
 redis.call('HINCRBY', KEYS[3], ARGV[1], -size)
 if redis.call('EXISTS', KEYS[1]) == 0 then
     redis.call('ZREM', KEYS[2], ARGV[1])
-    redis.call('HDEL', KEYS[3], ARGV[1])
+    forget_bytes(KEYS[3], ARGV[1])
 end
 return 1
 """
 # Forget owners that expired, or whose API key is deleted. KEYS: owners, bytes; ARGV[1]: Unix time, ARGV[2]: time of the
 # next look at a key that exists, ARGV[3]: most owners; then beginnings of names: lists, records, API keys.
-PURGE_SCRIPT: Final = """
+PURGE_SCRIPT: Final = f"""{_FORGET_BYTES}
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
 for _, owner in ipairs(due) do
     local key = string.match(owner, '^key%-(.+)$')
@@ -121,8 +132,7 @@ for _, owner in ipairs(due) do
             redis.call('DEL', ARGV[5] .. owner .. ':' .. id)
         end
         redis.call('DEL', ARGV[4] .. owner)
-        redis.call('HINCRBY', KEYS[2], 'all', -tonumber(redis.call('HGET', KEYS[2], owner) or 0))
-        redis.call('HDEL', KEYS[2], owner)
+        forget_bytes(KEYS[2], owner)
         redis.call('ZREM', KEYS[1], owner)
     end
 end
@@ -132,6 +142,8 @@ return #due
 
 class _Line(BaseModel):
     """A glossary in its owner's list; ``size`` is in bytes."""
+
+    model_config = KEEPS_NO_WORDS
 
     version: int
     size: int

@@ -22,6 +22,9 @@ from shared.protocol.headers import BEARER, parse_bearer
 
 log = logging.getLogger(__name__)
 
+# Whether the request's URL contains a text.
+UrlContains = Callable[[str], bool]
+
 # Log name of an operator with the operator token.
 OPERATOR: Final = "operator token"
 
@@ -34,7 +37,7 @@ class WrongScopeError(KeyRefusedError, status=403, code="key-refused", title="Ke
 class Authentication:
     """An accepted caller.
 
-    ``key`` is None if keys are off; ``headers`` are the RateLimit headers of every response.
+    ``key`` is None if keys are off; ``headers`` are the RateLimit headers of every response that is counted.
     """
 
     caller: Caller
@@ -66,16 +69,18 @@ class Authenticator:
         self.meter = KeyMeter(self.cached_store, metrics)
         self.on = on
 
-    async def authenticate(self, authorization: str | None, *, in_url: bool = False) -> Authentication:
-        """Identify a caller and count the request; arguments as :meth:`identify`.
+    async def authenticate(
+        self, authorization: str | None, url_contains: UrlContains, *, counts: bool = True
+    ) -> Authentication:
+        """Identify a caller; if it ``counts``, count the request. Arguments as :meth:`identify`.
 
         Raises:
             PairwayError: the key is refused or over its limit.
         """
-        key = await self.identify(authorization, Scope.TRANSLATE, in_url=in_url)
-        return Authentication(key.caller, key, await self.meter.count_request(key))
+        key = await self.identify(authorization, Scope.TRANSLATE, url_contains)
+        return Authentication(key.caller, key, await self.meter.count_request(key) if counts else {})
 
-    async def require_operator(self, authorization: str | None) -> str:
+    async def require_operator(self, authorization: str | None, url_contains: UrlContains) -> str:
         """Identify an operator; return the key's id or ``OPERATOR`` for the log.
 
         Raises:
@@ -88,12 +93,13 @@ class Authenticator:
             return OPERATOR
         if not self.on:
             raise self._metrics.refused("key", KeyRefusedError("This is not the operator token."))
-        return (await self.identify(authorization, Scope.OPERATE)).id
+        return (await self.identify(authorization, Scope.OPERATE, url_contains)).id
 
-    async def identify(self, authorization: str | None, scope: Scope, *, in_url: bool = False) -> ApiKey:
+    async def identify(self, authorization: str | None, scope: Scope, url_contains: UrlContains) -> ApiKey:
         """Return the presented key.
 
-        ``in_url``: the URL contains it, which web servers and browsers keep. Operators' keys are refused there.
+        Every look at a key is here, so no endpoint can forget that the request's URL must contain no operators' key: web
+        servers and browsers keep URLs.
 
         Raises:
             PairwayError: the key is missing or invalid, lacks the scope, or cannot be looked up now.
@@ -111,7 +117,7 @@ class Authenticator:
         if scope not in key.scopes:
             detail = f"This key is not permitted here: it lacks the scope {scope}."
             raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": key.id}))
-        if in_url and Scope.OPERATE in key.scopes:
+        if Scope.OPERATE in key.scopes and url_contains(shown):
             detail = (
                 f"This key has the scope {Scope.OPERATE}, and URLs are kept in logs and histories: revoke the key, "
                 f"and use in URLs one that has only the scope {Scope.TRANSLATE}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,11 @@ KNOWN_SECONDS: Final = 3600.0
 MAX_KNOWN: Final = 10_000
 # Pause after a failure; then one request tries, while others continue without Redis.
 AWAY_SECONDS: Final = 0.5
+# Look-ups at once of ids that are not known here, a quarter of Redis' calls: guesses do not delay callers that are known.
+MAX_STRANGERS: Final = 4
+# Most of them that wait for a turn; more are refused at once.
+MAX_WAITING_STRANGERS: Final = 256
+MAX_TURN_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -48,6 +54,8 @@ class CachedKeyStore:
         self.clock = clock
         self.serves_without_redis = serves_without_redis
         self._known: dict[str, tuple[ApiKey, float]] = {}
+        self._strangers = asyncio.Semaphore(MAX_STRANGERS)
+        self._waiting_strangers = 0
         # A Redis with a full disk refuses to count, and can still be read.
         self._reads = _Outage("keys cannot be looked up", "keys can be looked up again")
         self._writes = _Outage("usage of keys cannot be counted", "usage of keys is counted again")
@@ -59,7 +67,7 @@ class CachedKeyStore:
         if known is not None and now - read_at < FRESH_SECONDS:
             return known
         try:
-            key = await self._call_redis(self._reads, lambda: self._store.read(key_id))
+            key = await (self._read_stranger(key_id) if known is None else self._read(key_id))
         except KeysUnavailableError:
             if known is not None and self.serves_without_redis and now - read_at < KNOWN_SECONDS:
                 return known
@@ -70,6 +78,29 @@ class CachedKeyStore:
             if len(self._known) > MAX_KNOWN:
                 del self._known[next(iter(self._known))]
         return key
+
+    async def _read(self, key_id: str) -> ApiKey | None:
+        return await self._call_redis(self._reads, lambda: self._store.read(key_id))
+
+    async def _read_stranger(self, key_id: str) -> ApiKey | None:
+        """Read a key that is not known here, in its turn.
+
+        Those who wait too long say nothing about Redis, so no outage begins.
+        """
+        if self._waiting_strangers >= MAX_WAITING_STRANGERS:
+            raise KeysUnavailableError
+        self._waiting_strangers += 1
+        try:
+            async with asyncio.timeout(MAX_TURN_SECONDS):
+                await self._strangers.acquire()
+        except TimeoutError:
+            raise KeysUnavailableError from None
+        finally:
+            self._waiting_strangers -= 1
+        try:
+            return await self._read(key_id)
+        finally:
+            self._strangers.release()
 
     async def count(self, key_id: str, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
         """Count as ``KeyStore.count`` does; forget a revoked key."""

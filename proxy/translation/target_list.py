@@ -16,7 +16,7 @@ from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.pivot import CallLeg, calls_of_legs
 from proxy.translation.service import Answer, AnswerSource, TranslationService
-from shared.protocol.errors import PairwayError
+from shared.protocol.errors import OverloadedError, PairwayError
 from shared.protocol.translate_request import AUTO, TranslateRequest
 from shared.runtime.metrics import MIXED, RequestSample
 
@@ -98,19 +98,30 @@ class TargetListTranslator:
         return [] if part is None else calls_of_legs(part, call.route)
 
     async def _translate_all(self, target_calls: TargetCalls) -> list[Answer]:
+        """Translate several targets at once.
+
+        Those that a full replica refused follow one by one.
+        """
         running = asyncio.Semaphore(MAX_TARGETS_AT_ONCE)
 
-        async def translate(call: TranslationCall) -> Answer:
+        async def translate(call: TranslationCall) -> Answer | None:
             async with running:
                 with target_calls.naming(call):
-                    return await self._service.translate(call)
+                    try:
+                        return await self._service.translate(call)
+                    except OverloadedError:
+                        return None  # perhaps the list's own other targets fill the replica
 
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(translate(call)) for call in target_calls.calls]
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        return [task.result() for task in tasks]
+        answers: list[Answer] = []
+        for call, task in zip(target_calls.calls, tasks, strict=True):
+            with target_calls.naming(call):
+                answers.append(task.result() or await self._service.translate(call))
+        return answers
 
 
 def _label(sample: RequestSample, parts: Sequence[RequestSample]) -> None:

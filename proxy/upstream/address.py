@@ -8,6 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from proxy.upstream.errors import UnreachableError
+from shared.protocol.headers import PROGRAM_HEADER
 from shared.runtime.error_text import describe
 
 
@@ -28,7 +29,8 @@ def address_of(url: str, headers: str) -> Address:
     except ValueError as error:
         raise UnreachableError(describe(error)) from error
     tls = tls_context() if parts.scheme == "https" else None
-    common = f"Host: {header_value(parts.netloc)}\r\nAccept-Encoding: identity\r\n"  # answers are relayed unchanged
+    # Answers are relayed unchanged.
+    common = f"Host: {header_value(parts.netloc)}\r\nAccept-Encoding: identity\r\n{PROGRAM_HEADER}: 1\r\n"
     return Address(parts.hostname or "", port or (443 if tls else 80), tls, common + headers)
 
 

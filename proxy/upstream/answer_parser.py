@@ -87,6 +87,7 @@ class AnswerParser:
         if not self.is_whole:
             return None
         body = b"".join(self._parts)
+        self._parts = []  # an idle connection would keep them
         if self._reader is not None and self._status == OK:
             self._reader.read_whole(body)
         return ReplicaResponse(self._status, body, self._retry_after)

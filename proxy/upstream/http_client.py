@@ -149,6 +149,8 @@ class UpstreamConnection(asyncio.Protocol):
         self._exchange = exchange
         self._answer.begin(exchange.limit, exchange.reader)
         self._unsent = memoryview(exchange.message)
+        if not exchange.is_repeatable:
+            exchange.message = b""  # it lives until it is sent, not until the answer
         self.resume_writing()
 
     def abort(self) -> None:

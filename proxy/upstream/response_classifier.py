@@ -84,7 +84,7 @@ def classify(
     match problem.code:
         case "overloaded" | "rate-limited":
             reason = (problem.model_extra or {}).get("reason", "full")
-            late = reason == "late"  # the replica may have capacity for others
+            late = reason in {"late", "memory"}  # the replica may have capacity for others
             why = problem.detail if late else "Every replica for this pair is full."
             full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
             refusal = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from proxy.upstream.errors import BrokenAnswerError
 from proxy.upstream.response_classifier import ReplicaResponse
 from shared.protocol import sse
-from shared.protocol.answers import Problem, Translation, Translations
+from shared.protocol.answers import KEEPS_NO_WORDS, Problem, Translation, Translations
 from shared.protocol.sse import OnDelta
 
 # The translations of the largest list, and their JSON; no API server sends more.
@@ -18,7 +18,7 @@ MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 # A stream has every text twice: in parts, and whole.
 MAX_STREAM_BYTES: Final = 2 * MAX_ANSWER_BYTES
 
-_WHOLE: Final = TypeAdapter[Translation | Translations](Translation | Translations)
+_WHOLE: Final = TypeAdapter[Translation | Translations](Translation | Translations, config=KEEPS_NO_WORDS)
 
 
 class StreamReader:

@@ -6,7 +6,6 @@
 - ``origin_guard``: refuses other pages, and answers preflights (CORS).
 - ``problems``: errors as RFC 9457 responses.
 - ``body``: request bodies within limits.
-- ``form_body``: forms and query strings.
 - ``disconnect``: cancels work when its client disconnects.
 - ``event_stream``: responses that stream events.
 - ``docs_page``: the page ``/docs``.

@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Final, Self, TypeVar, cast
+from typing import Final, Protocol, Self, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
 
 from shared.http.problems import JSON
 from shared.http.request_context import request_header
+from shared.parsing.json_reader import JsonReader, refuse_repeated_names
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
-    BadRequestError,
     ClientGoneError,
     InvalidRequestError,
     OverloadedError,
     TooLargeError,
     UnsupportedMediaError,
 )
-from shared.protocol.request_parser import refuse_repeated_names
 from shared.protocol.validation_errors import operator_errors
 
 M = TypeVar("M", bound=BaseModel)
@@ -32,8 +30,23 @@ WHOLE_BODY_EXTENSION: Final = "pairway.whole_body"
 # Enough for a key with 200 pairs, the longest request of an operator.
 OPERATOR_BODY_BYTES: Final = 4096
 OPERATOR_BODY_SECONDS: Final = 5.0
+_OPERATOR_READER: Final = JsonReader()
+# Bodies are kept in blocks of this size, which others reuse: whole ones that grow leave holes of every size.
+BLOCK_BYTES: Final = 65_536
 # Even the largest body is answered or refused in less time.
 BODY_RETRY_AFTER_SECONDS: Final = 1.0
+
+
+class Reservation(Protocol):
+    """Bytes held for one body."""
+
+    size: int
+
+    def take(self, size: int) -> None:
+        """Hold ``size`` more bytes, or raise PairwayError."""
+
+    def release(self) -> None:
+        """Give up all bytes."""
 
 
 class BodyReservation:
@@ -79,15 +92,26 @@ class ByteBudget:
         return BodyReservation(self)
 
 
-async def read_json_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
+async def read_json_body(request: Request, limit: int, deadline: Deadline, reservation: Reservation) -> bytes:
     """Read a body that must be declared as JSON; otherwise as :func:`read_body`."""
-    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
+    require_json(request)
     return await read_body(request, limit, deadline, reservation)
 
 
-async def read_body(request: Request, limit: int, deadline: Deadline, reservation: BodyReservation) -> bytes:
+def require_json(request: Request) -> None:
+    """Raise UnsupportedMediaError unless the body is declared as JSON."""
+    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
+    if content_type != JSON:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
+
+
+def declared_bytes(request: Request) -> int:
+    """Return the body's declared length, 0 without a valid one."""
+    declared = request_header(request, "content-length")
+    return int(declared) if declared is not None and declared.isascii() and declared.isdigit() else 0
+
+
+async def read_body(request: Request, limit: int, deadline: Deadline, reservation: Reservation) -> bytes:
     """Read a body of any type; refuse more than ``limit`` bytes.
 
     Raises:
@@ -99,9 +123,8 @@ async def read_body(request: Request, limit: int, deadline: Deadline, reservatio
     """
     if (request_header(request, "content-encoding") or "").strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaError("The body is compressed (Content-Encoding); send it uncompressed.")
-    declared = request_header(request, "content-length")
-    if declared is not None and declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise TooLargeError("The body", size=int(declared), limit=limit, unit="bytes")
+    if (declared := declared_bytes(request)) > limit:
+        raise TooLargeError("The body", size=declared, limit=limit, unit="bytes")
     if WHOLE_BODY_EXTENSION in request.scope.get("extensions", ()):
         return await _read_parts(request, limit, reservation)
     try:
@@ -120,14 +143,18 @@ async def read_operator_body(request: Request, model: type[M], budget: ByteBudge
     deadline = Deadline.after(OPERATOR_BODY_SECONDS, time.monotonic)
     with budget.reserve() as reservation:
         body = await read_json_body(request, OPERATOR_BODY_BYTES, deadline, reservation)
-    try:
-        value: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise BadRequestError(f"The body is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise BadRequestError("The body is JSON, but not an object.")
+    return parse_operator_body(body, model)
+
+
+def parse_operator_body(body: bytes, model: type[M]) -> M:
+    """Return an operator's request as a model.
+
+    Raises:
+        PairwayError: the body is not a JSON object, or a field is wrong.
+    """
+    members = _OPERATOR_READER.read(body, OPERATOR_BODY_BYTES)  # one of that size holds no more values
     refuse_repeated_names(body)
-    return validated(model, cast("dict[str, object]", value))
+    return validated(model, members)
 
 
 def validated(model: type[M], members: dict[str, object]) -> M:
@@ -138,8 +165,9 @@ def validated(model: type[M], members: dict[str, object]) -> M:
         raise InvalidRequestError(operator_errors(error, model)) from None
 
 
-async def _read_parts(request: Request, limit: int, reservation: BodyReservation) -> bytes:
-    parts: list[bytes] = []
+async def _read_parts(request: Request, limit: int, reservation: Reservation) -> bytes:
+    blocks: list[bytes] = []
+    rest = bytearray()  # small parts together: an object for each byte that a slow client sends would take 33 more
     size = 0
     while True:
         message = await request.receive()
@@ -150,6 +178,9 @@ async def _read_parts(request: Request, limit: int, reservation: BodyReservation
         if size > limit:
             raise TooLargeError("The body", size=None, limit=limit, unit="bytes")
         reservation.take(len(part))
-        parts.append(part)
         if not message.get("more_body", False):
-            return parts[0] if len(parts) == 1 else b"".join(parts)
+            return b"".join((*blocks, rest, part)) if blocks or rest else part
+        rest += part
+        if len(rest) >= BLOCK_BYTES:
+            blocks.append(bytes(rest))
+            rest.clear()

@@ -8,7 +8,7 @@ from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import urlsplit
 
-from shared.protocol.headers import mask_secrets
+from shared.protocol.headers import PROGRAM_HEADER, mask_secrets
 
 ANY_ORIGIN: Final = "*"
 _AUTHORITY: Final = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._\-]{1,253})(?::([0-9]{1,5}))?"
@@ -75,15 +75,16 @@ class OriginPolicy:
     """Policy on the requests that a browser sends for a page.
 
     ``allowed`` are canonical origins. With ``private_hosts_only`` requests to other hosts are refused. ``rule`` says to
-    the refused which origins may call.
+    the refused which origins may call, ``host_rule`` how another host can be used.
     """
 
-    def __init__(self, allowed: Sequence[str], *, private_hosts_only: bool, rule: str) -> None:
+    def __init__(self, allowed: Sequence[str], *, private_hosts_only: bool, rule: str, host_rule: str = "") -> None:
         self.allows_any = ANY_ORIGIN in allowed
         self._allowed = frozenset(allowed)
         self._private_hosts_only = private_hosts_only and not self.allows_any
         self._named_hosts = frozenset(urlsplit(each).hostname for each in allowed)
         self._rule = rule
+        self._host_rule = host_rule
 
     def allows(self, origin: str) -> bool:
         """Return whether pages of this origin, another one, may call."""
@@ -101,10 +102,10 @@ class OriginPolicy:
         if self.allows_any or (origin is not None and self.allows(origin)):
             return None
         host = headers.get("host", "")
-        if self._private_hosts_only and not self._is_known(host):
+        if self._private_hosts_only and PROGRAM_HEADER.lower() not in headers and not self._is_known(host):
             return (
-                f"A proxy without keys on loopback serves no pages at the host {shown(host)}, which may be anybody's. "
-                "Use localhost, set PROXY_KEYS=on, or name the web server in front in PROXY_TRUSTED_PROXIES."
+                f"A server on loopback without keys serves no pages at the host {shown(host)}, which may be anybody's. "
+                f"Use localhost{self._host_rule}."
             )
         if origin is not None and not (site in _OWN_SITES and _is_same(origin, host)):
             return f"Pages of the origin {shown(origin)} may not call this server; {self._rule}."

@@ -1,7 +1,6 @@
 """Formats on the wire.
 
 - ``translate_request``: requests.
-- ``request_parser``: parsing of requests.
 - ``limits``: limits of a request.
 - ``answers``: translations, problems.
 - ``options``: options of a request.

@@ -14,6 +14,8 @@ MAX_VALUE_CHARS: Final = 64
 
 # The warning of a text that is withheld because of ``min_confidence``.
 LOW_CONFIDENCE: Final = "low-confidence"
+# jiter, which parses JSON, would keep strings of up to 64 bytes, so words of texts.
+KEEPS_NO_WORDS: Final = ConfigDict(cache_strings="none")
 # A text that needs no translation is returned as it is.
 CONFIDENCE_OF_UNCHANGED: Final = 1.0
 # More would feign accuracy.
@@ -46,6 +48,8 @@ class Translation(BaseModel):
     ``translation`` is null if no output was usable; a warning says why. Only if requested: ``alternatives``, the best
     first; ``confidence`` (0..1), and that of each alternative.
     """
+
+    model_config = KEEPS_NO_WORDS
 
     translation: str | None
     alternatives: list[str] | None = None
@@ -116,13 +120,15 @@ _OMITTED: Final = {
 class Translations(BaseModel):
     """Answer to a list, in the same order."""
 
+    model_config = KEEPS_NO_WORDS
+
     results: list[Translation]
 
 
 class Problem(BaseModel):
     """RFC 9457 problem details; ``code`` is stable, further members depend on it."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", cache_strings="none")
 
     type: str
     title: str

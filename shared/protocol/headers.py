@@ -12,6 +12,8 @@ from shared.protocol.errors import KeyRefusedError, KeyRequiredError
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
 CALLER_HEADER: Final = "X-Pairway-Caller"
+# Proxies send it to replicas. No page can: browsers let no script set names that begin with "Sec-" (Fetch, 2.2.2).
+PROGRAM_HEADER: Final = "Sec-Pairway-Proxy"
 CACHE_CONTROL_HEADER: Final = "Cache-Control"
 NO_STORE: Final = "no-store"
 _CALLER_TAG: Final = re.compile(r"[0-9a-f]{16}")

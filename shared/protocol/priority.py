@@ -10,6 +10,9 @@ from shared.protocol.errors import InvalidRequestError
 PRIORITY_HEADER: Final = "X-Priority"
 # About a sentence (docs/decisions/0017-overload.md); not tokens, because proxies have no tokenizer.
 CHARS_PER_UNIT: Final = 100
+# Each unit's prompt repeats the context, which is only read: an engine reads eight tokens in the time of one that it
+# writes, or more (a step takes 2,048 tokens of prompts, or one for each of 256 sequences).
+CONTEXT_CHARS_PER_UNIT: Final = 8 * CHARS_PER_UNIT
 # Longer texts wait behind the short ones of their priority.
 SHORT_UNITS: Final = 8
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, to_json
@@ -12,6 +13,17 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from shared.languages import LanguagePair
 from shared.protocol.priority import Priority
+
+# Every direction between 140 languages.
+MAX_REPORTED_PAIRS: Final = 20_000
+MAX_REPORTED_MODELS: Final = 1000
+# As operators' own weights; an infinite one would win every comparison.
+MAX_WEIGHT: Final = 100.0
+# Beyond all units, rates and seconds of a real server; sums of such figures stay finite.
+MAX_FIGURE: Final = 1e12
+
+Figure = Annotated[float, Field(ge=0, le=MAX_FIGURE)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class PairReport(BaseModel):
@@ -26,9 +38,9 @@ class PairReport(BaseModel):
     model: str
     ready: bool
     why: str | None
-    rank: int = Field(default=0, ge=0)
+    rank: Count = 0
     canary: str | None = None
-    ready_in_s: float | None = Field(default=None, ge=0)
+    ready_in_s: Figure | None = None
 
     @property
     def pair(self) -> LanguagePair:
@@ -42,7 +54,9 @@ class ServedPairs(dict[str, PairReport]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         del source
-        return no_info_after_validator_function(cls, handler(dict[str, PairReport]))
+        return no_info_after_validator_function(
+            cls, handler(Annotated[dict[str, PairReport], Field(max_length=MAX_REPORTED_PAIRS)])
+        )
 
     @cached_property
     def by_pair(self) -> dict[LanguagePair, PairReport]:
@@ -67,9 +81,9 @@ class ClassCapacity(BaseModel):
     ``callers`` is its part before an idle caller's first short text, at most one unit per other caller.
     """
 
-    ahead: float = Field(ge=0)
-    callers: float = Field(default=0, ge=0)
-    limit: float = Field(ge=0)
+    ahead: Figure
+    callers: Figure = 0.0
+    limit: Figure
 
 
 class ModelReport(BaseModel):
@@ -81,17 +95,17 @@ class ModelReport(BaseModel):
 
     model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
-    running: int
-    waiting: int
-    limit: int
-    steps: int
-    step_age_s: float | None
-    kv_used: float
+    running: Count
+    waiting: Count
+    limit: Count
+    steps: Count
+    step_age_s: Figure | None
+    kv_used: Figure
     revision: str | None
     capacity: dict[Priority, ClassCapacity] = Field(
         default_factory=dict[Priority, ClassCapacity], validation_alias="room", serialization_alias="room"
     )
-    rate: float | None = Field(default=None, ge=0)
+    rate: Figure | None = None
 
 
 class ServerState(StrEnum):
@@ -111,13 +125,13 @@ class ReplicaReport(BaseModel):
 
     replica_id: str
     version: str
-    started_at: float
+    started_at: Figure
     state: ServerState
-    in_flight: int
-    weight: float = Field(default=1.0, gt=0)
+    in_flight: Count
+    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
     pairs: ServedPairs = Field(default_factory=ServedPairs)
     pairs_version: str | None = None
-    models: dict[str, ModelReport]
+    models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
 
     def without_known_pairs(self, version: str | None) -> ReplicaReport:
         """Return the report, without pairs if this is their version."""

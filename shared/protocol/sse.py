@@ -10,6 +10,8 @@ from typing import Any, Final
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 from pydantic_core import to_json
 
+from shared.protocol.answers import KEEPS_NO_WORDS
+
 EVENT_STREAM: Final = "text/event-stream"
 # A text's next part; the whole answer, last; a problem, last.
 DELTA: Final = "delta"
@@ -68,6 +70,8 @@ class DeltaSink:
 
 class Delta(BaseModel):
     """Data of a delta."""
+
+    model_config = KEEPS_NO_WORDS
 
     index: StrictInt = Field(ge=0)
     text: StrictStr

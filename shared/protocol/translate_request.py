@@ -29,7 +29,7 @@ from shared.protocol.options import (
     SentenceSplitting,
     XmlOptions,
 )
-from shared.protocol.priority import cost_of, is_long
+from shared.protocol.priority import CONTEXT_CHARS_PER_UNIT, cost_of, is_long
 
 AUTO: Final = "auto"
 # Names or terms of one request; each is searched in every text.
@@ -210,7 +210,7 @@ class TranslateRequest(BaseModel):
         """The size."""
         lengths = [len(text) for text in self.texts]
         chars, texts, outputs = sum(lengths), len(lengths), 1 + self.alternatives
-        units = cost_of(chars + len(self.context), texts, outputs)
+        units = cost_of(chars, texts, outputs) * (1.0 + len(self.context) / CONTEXT_CHARS_PER_UNIT)
         return RequestSize(chars, texts, units, chars * outputs, is_long=is_long(max(lengths)))
 
     @property

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Final
 
 # More objects than 32 requests in flight have, and short pauses of the event loop (docs/decisions/0018-hot-path.md).
 GENERATION_0_OBJECTS: Final = 7_000
 GENERATION_0_COLLECTIONS: Final = 2
 GENERATION_1_COLLECTIONS: Final = 35
+# Beyond all collections of a process.
+NEVER: Final = 1_000_000_000
+IDLE_CHECK_SECONDS: Final = 10.0
+# After five minutes of long texts garbage is collected among them.
+MAX_PUT_OFF: Final = 30
 
 
 def freeze_loaded_objects() -> None:
@@ -16,6 +23,42 @@ def freeze_loaded_objects() -> None:
 
     Later full collections would block the event loop for 37 to 208 ms.
     """
-    gc.set_threshold(GENERATION_0_OBJECTS, GENERATION_0_COLLECTIONS, GENERATION_1_COLLECTIONS)
     gc.collect()
     gc.freeze()
+
+
+@contextmanager
+def rare_collections(*, full: bool = True, freezes: bool = False) -> Generator[None]:
+    """Make automatic collections rare in this block.
+
+    Not ``full``: no full ones. ``freezes``: as :func:`freeze_loaded_objects`.
+    """
+    if freezes:
+        freeze_loaded_objects()
+    before = gc.get_threshold()
+    gc.set_threshold(GENERATION_0_OBJECTS, GENERATION_0_COLLECTIONS, GENERATION_1_COLLECTIONS if full else NEVER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+class IdleCollector:
+    """Full collections at idle times.
+
+    Long texts have 100,000s of objects. A collection among them blocks the event loop for 60 to 210 ms, and finds
+    nothing: they end by themselves.
+    """
+
+    def __init__(self, is_idle: Callable[[], bool], collect: Callable[[], object] = gc.collect) -> None:
+        self._is_idle = is_idle
+        self._collect = collect
+        self._put_off = 0
+
+    async def tick(self) -> None:
+        """Collect garbage, unless it is better put off."""
+        if self._put_off < MAX_PUT_OFF and not self._is_idle():
+            self._put_off += 1
+            return
+        self._put_off = 0
+        self._collect()

@@ -94,7 +94,9 @@ SeriesT = TypeVar("SeriesT", Count, DurationHistogram)
 
 
 class MetricFamily(Collector, Generic[SeriesT]):
-    """Series of one metric, by label values. Not thread-safe.
+    """Series of one metric, by label values.
+
+    Only ``collect`` may run in another thread.
 
     Leading labels that name pairs have at most ``MAX_PAIRS`` values, then ``OTHER``. ``last_values``: values of the last
     labels that get a series at 0 as soon as the first labels have their first.
@@ -155,7 +157,7 @@ class MetricFamily(Collector, Generic[SeriesT]):
     @override
     def collect(self) -> list[Metric]:
         (metric,) = self.describe()
-        for values, series in self._series.items():
+        for values, series in self._series.copy().items():
             labels = dict(zip(self._label_names, values, strict=True))
             for suffix, further, value in series.samples():
                 metric.add_sample(self._name + suffix, labels | further, value)

@@ -157,7 +157,7 @@ def load_settings(kind: type[S]) -> S:
     """Read a server's settings from the environment.
 
     Raises:
-        SettingsError: names the wrong variables and valid values, never the wrong value: it may be a secret.
+        SettingsError: names the wrong variables and valid values, and repeats no secret.
     """
     refuse_unknown_settings(kind.model_config.get("env_prefix", ""), kind.model_fields, os.environ, kind.removed)
     try:

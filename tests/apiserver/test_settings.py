@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from apiserver.settings import ApiServerSettings
-from shared.runtime.settings import SettingsError, refuse_unknown_settings
+from shared.runtime.settings import SettingsError, load_settings, refuse_unknown_settings
 
 
 @pytest.mark.parametrize("name", ["APISERVER_MODLES", "APISERVER_", "apiserver_prot", "APISERVER_PROXY_PORT"])
@@ -74,3 +74,11 @@ def test_queue_seconds_above_request_timeout_is_refused(monkeypatch: pytest.Monk
     monkeypatch.setenv("APISERVER_QUEUE_SECONDS", "31")
     with pytest.raises(ValidationError, match=r"QUEUE_SECONDS \(31 s\) .* APISERVER_REQUEST_TIMEOUT \(30 s\)"):
         ApiServerSettings()
+
+
+def test_memory_that_the_largest_body_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "536870911")
+    with pytest.raises(SettingsError, match="APISERVER_MAX_BODY_BYTES"):
+        load_settings(ApiServerSettings)
+    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "536870912")
+    assert load_settings(ApiServerSettings).max_texts_bytes == 256 * 2_097_152

@@ -3,10 +3,10 @@
     make compose-test                                              # every row, about 25 minutes
     python -m tests.compose --rows scale,kill --rate 20 --out .run/compose
 
-It needs Docker (``DOCKER_HOST`` as it is) with compose 2.24 or newer, ``make``, 16 GB of memory, and the images
-``python:3.11-slim``, ``redis:7`` and the edge's nginx, pulled or tagged. ``PAIRWAY_WHEELS`` is passed on to the builds. The fleet
-is a project of its own, made in a temporary copy of this checkout, and removed at the end. Exit status 1 when a target
-is missed. The report is OUT/report.md, the figures OUT/results.json, every command with its output OUT/commands.log.
+It needs Docker (``DOCKER_HOST`` as it is) with compose 2.24 or newer, ``make``, 16 GB of memory, and the images in
+``deploy/images.yml``, pulled or tagged. ``PAIRWAY_WHEELS`` is passed on to the builds. The fleet is a project of
+its own, made in a temporary copy of this checkout, and removed at the end. Exit status 1 when a target is missed. The
+report is OUT/report.md, the figures OUT/results.json, every command with its output OUT/commands.log.
 """
 
 from __future__ import annotations

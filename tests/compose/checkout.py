@@ -20,11 +20,13 @@ PARTS = (
     "apiserver",
     "deploy",
     "docker-compose.yml",
+    "docs/operations/runbooks.md",
     "models",
     "proxy",
     "pyproject.toml",
     "requirements",
     "shared",
+    "web",
 )
 # Changed for a second version: each image has it.
 VERSIONED = "shared/version.py"
@@ -38,6 +40,7 @@ def copied_checkout(folder: Path) -> Path:
         if source.is_dir():
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
     if (ROOT / ".venv").exists():
         (folder / ".venv").symlink_to((ROOT / ".venv").resolve())

@@ -31,6 +31,19 @@ def test_copy_is_a_whole_checkout_of_its_own(tmp_path: Path) -> None:
     assert Path(VERSIONED).read_text() == original
 
 
+def copied_sources(dockerfile: Path) -> list[str]:
+    """Return what the file's ``COPY`` lines take from the build's context."""
+    lines = [line.split()[1:] for line in dockerfile.read_text().splitlines() if line.startswith("COPY ")]
+    return [source for line in lines if not line[0].startswith("--from=") for source in line[:-1]]
+
+
+def test_every_source_of_the_images_is_in_the_copy(tmp_path: Path) -> None:
+    folder = copied_checkout(tmp_path / "copy")
+    sources = {source for path in Path("deploy").glob("*.Dockerfile") for source in copied_sources(path)}
+    assert {"web", "proxy", "apiserver", "shared"} <= sources
+    assert [source for source in sorted(sources) if not (folder / source).exists()] == []
+
+
 def test_write_settings_replaces_all_lines(tmp_path: Path) -> None:
     write_settings(tmp_path, {"PROXY_KEYS": "on", "PAIRWAY_PROXIES": "2"})
     write_settings(tmp_path, {"PAIRWAY_PROXIES": "1"})

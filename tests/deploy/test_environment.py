@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from deploy import environment
-from deploy.environment import Environment, main
+from deploy.environment import Environment, describe_torch_pin, main
+from deploy.lockfiles import DEV, PIP, TORCH_CPU
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,6 +63,28 @@ def test_environment_of_another_build_is_refused(finished: Environment, capsys: 
     """The two builds of vLLM do not fit into one environment."""
     assert main(["--venv", str(finished.path), "--build", "cuda"]) == 1
     assert f"{finished.path} is a cpu environment" in capsys.readouterr().err
+
+
+def test_everything_is_installed_with_hashes(tmp_path: Path) -> None:
+    """pip itself first. torch has its hash for one Python only, and pip requires it there by itself."""
+    installing = Environment(tmp_path / "venv", "cpu", dev=True)
+    installing.python.parent.mkdir(parents=True)
+    said = tmp_path / "said"
+    installing.python.write_text(f'#!/bin/sh\necho "$@" >>{said}\n')
+    installing.python.chmod(0o755)
+    installing.install()
+    commands = [line.partition(" --no-input ")[2] for line in said.read_text().splitlines() if " install " in line]
+    locks = " ".join(f"-r {lock}" for lock in installing.locks if lock != TORCH_CPU)
+    assert commands == [f"--require-hashes -r {PIP}", f"-r {TORCH_CPU}", f"--require-hashes {locks}"]
+    assert str(DEV) in locks
+    assert installing.is_current()
+
+
+def test_torch_without_a_hash_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 11, 9))
+    assert describe_torch_pin() == "torch==2.13.0+cpu"
+    monkeypatch.setattr(sys, "version_info", (3, 12, 1))
+    assert describe_torch_pin() == f"torch==2.13.0+cpu without a hash ({TORCH_CPU} has none for this Python)"
 
 
 def find_nothing(_name: str) -> None:

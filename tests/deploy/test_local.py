@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from deploy.launch_plan import LaunchPlan
@@ -68,7 +70,7 @@ class Site:
     def find_redis(self) -> int:
         """Return Redis's process id."""
         return next(
-            pid for pid in self.processes.alive() if b"redis-server" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            pid for pid in self.processes.alive() if b"valkey-server" in Path(f"/proc/{pid}/cmdline").read_bytes()
         )
 
     def last_line(self, words: str) -> str:
@@ -108,7 +110,7 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
     launcher = await site.launch_until_ready(fake="--ready-after 4")  # longer than a pause
     said = site.processes.said()
     for words in (
-        "redis              up on port",
+        f"redis              up on {site.folder.resolve() / 'run' / 'redis.sock'}",
         f"apiserver-en-de    starting on port {site.port + 1}",
         f"apiserver-xx-yy    starting on port {site.port + 2}",
         "en-de not ready: the canary failed",
@@ -137,12 +139,52 @@ async def test_servers_get_their_settings_by_environment(site: Site) -> None:
     assert settings["PROXY_LOG_LEVEL"] == "debug"
     assert settings["OMP_NUM_THREADS"] == "2"
     assert settings["PROXY_REPLICAS"] == f"http://127.0.0.1:{site.port + 1},http://127.0.0.1:{site.port + 2}"
-    assert settings["PROXY_REDIS_URL"].startswith("redis://127.0.0.1:")
     redis_url = site.folder / "run" / "redis-url"
     assert redis_url.read_text() == settings["PROXY_REDIS_URL"], "for `make keys`"
     launcher.terminate()
     assert launcher.wait(timeout=10) == 0
     assert not redis_url.exists(), "nothing answers there any more"
+
+
+def read_mode(path: Path) -> int:
+    """Return the type and the permissions of a file."""
+    return path.stat().st_mode
+
+
+async def test_redis_is_reached_by_its_user_alone(site: Site) -> None:
+    """By a unix socket and nothing else; also after a run that was killed, and where the umask forbids nothing."""
+    stale = site.folder / "run" / "redis-url"
+    stale.parent.mkdir()
+    stale.write_text("of a run that was killed")
+    stale.chmod(0o644)
+    before = os.umask(0)
+    try:
+        launcher = site.launch()
+    finally:
+        os.umask(before)
+    await site.processes.wait_for("Ctrl-C stops everything")
+    socket_file = site.folder / "run" / "redis.sock"
+    assert stale.read_text() == f"unix://{socket_file.resolve()}"
+    assert read_mode(stale) == stat.S_IFREG | 0o600
+    assert read_mode(socket_file) == stat.S_IFSOCK | 0o600
+    assert psutil.Process(site.find_redis()).net_connections(kind="inet") == []
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+    assert not socket_file.exists()
+
+
+async def test_redis_of_a_deep_run_folder_has_a_private_folder(site: Site, short_folder: Path) -> None:
+    """The kernel allows 107 bytes; nothing of it stays."""
+    runtime, deep = short_folder, site.folder / ("d" * 120)
+    launcher = site.launch("--run-dir", str(deep), environment={"XDG_RUNTIME_DIR": str(runtime)})
+    await site.processes.wait_for("Ctrl-C stops everything")
+    (socket_file,) = runtime.glob("*/redis.sock")
+    assert (deep / "redis-url").read_text() == f"unix://{socket_file}"
+    assert read_mode(socket_file.parent) == stat.S_IFDIR | 0o700
+    assert not (deep / "redis.sock").exists()
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+    assert list(runtime.iterdir()) == []
 
 
 async def test_stop_while_starting_exits_with_0(site: Site) -> None:
@@ -195,6 +237,7 @@ async def test_second_launcher_is_refused(site: Site) -> None:
     assert f"another launcher (process {first.pid}) runs in {site.folder / 'run'}" in site.processes.said()
     assert "`make up RUN_DIR=" in site.processes.said()
     assert first.poll() is None
+    assert (site.folder / "run" / "redis.sock").is_socket(), "the first one's"
     first.terminate()
     assert first.wait(timeout=10) == 0
 

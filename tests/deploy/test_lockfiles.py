@@ -11,10 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from deploy.lockfiles import BUILDS, DEV, EXCLUDED, REQUIREMENTS, TORCH_CPU, find_differences, read_lines, read_pins
+from deploy.lockfiles import (
+    BUILDS,
+    DEV,
+    EXCLUDED,
+    PIP,
+    REQUIREMENTS,
+    TORCH_CPU,
+    find_differences,
+    read_lines,
+    read_pins,
+)
 from tests.support.processes import ROOT
 
 LOCKS = sorted({*BUILDS["cpu"], *BUILDS["cuda"], DEV} - {TORCH_CPU})
+# Of the tools and the tests too.
+ALL_LOCKS = sorted(set(REQUIREMENTS.glob("*.txt")) - {TORCH_CPU} - set(REQUIREMENTS.glob("*excluded.txt")))
 # name==version, and for a few a Python version.
 PIN = re.compile(r"[a-z0-9.-]+==[a-z0-9.+]+( ; python_full_version [<=]+ '[0-9.*]+')?")
 EXTRAS = {
@@ -27,7 +39,34 @@ EXTRAS = {
 }
 
 
-@pytest.mark.parametrize("lock", LOCKS, ids=str)
+@pytest.mark.parametrize("lock", ALL_LOCKS, ids=str)
+def test_every_pin_has_hashes(lock: Path) -> None:
+    """A file that somebody has put in the place of a package's is not installed."""
+    logical_lines = re.sub(r" \\\n +", " ", lock.read_text()).splitlines()[1:]
+    assert [line for line in logical_lines if not re.fullmatch(r"[^\\]+?( --hash=sha256:[0-9a-f]{64})+", line)] == []
+    assert len(logical_lines) == len(read_lines(lock)) > 0
+
+
+def test_torch_has_the_hash_of_its_wheel() -> None:
+    """Where it could be fetched; the file says where not."""
+    lines = TORCH_CPU.read_text().splitlines()
+    hashed = [re.fullmatch(r"torch==\S+ ; python_version == '(.*)' --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    assert [match[1] for match in hashed if match] == ["3.11"]
+    assert "CPython 3.12 could not be fetched" in lines[1]
+    assert read_pins([TORCH_CPU]) == {"torch": "2.13.0+cpu"}
+
+
+def test_tools_that_install_and_lock_are_pinned() -> None:
+    """pip itself, uv and pip-audit: as pyproject.toml names them."""
+    groups = tomllib.loads(Path("pyproject.toml").read_text())["dependency-groups"]
+    assert [line for group in ("pip", "uv") for line in read_lines(REQUIREMENTS / f"{group}.txt")] == (
+        groups["pip"] + groups["uv"]
+    )
+    assert set(groups["audit"]) <= set(read_lines(REQUIREMENTS / "audit.txt"))
+    assert set(groups["plots"]) <= set(read_lines(REQUIREMENTS / "plots.txt"))
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, PIP], ids=str)
 def test_every_lock_line_is_a_pin(lock: Path) -> None:
     """No range, no address, no path."""
     assert [line for line in read_lines(lock) if not PIN.fullmatch(line)] == []

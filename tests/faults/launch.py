@@ -1,9 +1,10 @@
-"""What ``python -m apiserver`` and ``python -m proxy`` do, with a control channel beside it."""
+"""What ``python -m apiserver`` and ``python -m proxy`` do, with something of a test beside it on the same event loop."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from fastapi import FastAPI
 
@@ -11,7 +12,6 @@ from shared.runtime.exit_codes import exit_on_signals
 from shared.runtime.logging import configure_logging
 from shared.server.draining_server import DrainingServer, server_config
 from shared.server.limits import ConnectionLimiter
-from tests.faults.control import Apply, controlled
 
 
 def launch(
@@ -21,8 +21,7 @@ def launch(
     grace_seconds: float,
     drain: Callable[[], None],
     drain_seconds: float,
-    control_port: int,
-    apply: Apply,
+    beside: AbstractAsyncContextManager[None],
 ) -> int:
     """Serve until told to stop; return the exit status."""
     exit_on_signals()
@@ -31,7 +30,7 @@ def launch(
     server = DrainingServer(config, drain=drain, drain_seconds=drain_seconds)
 
     async def serve() -> None:
-        async with controlled(control_port, apply):
+        async with beside:
             await server.serve()
 
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:

@@ -19,6 +19,7 @@ from apiserver.app import create_app
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.settings import ApiServerSettings
+from tests.faults.control import controlled
 from tests.faults.launch import launch
 from tests.support.scripted_engine import Asked, ScriptedEngine
 
@@ -115,8 +116,7 @@ def main() -> int:
         grace_seconds=settings.max_request_timeout,
         drain=app.state.context.model_server.drain,
         drain_seconds=settings.drain_seconds,
-        control_port=int(sys.argv[1]),
-        apply=script.apply,
+        beside=controlled(int(sys.argv[1]), script.apply),
     )
 
 

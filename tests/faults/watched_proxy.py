@@ -8,6 +8,7 @@ from typing import Any
 
 from proxy.app import create_app
 from proxy.settings import ProxySettings
+from tests.faults.control import controlled
 from tests.faults.launch import launch
 
 
@@ -24,8 +25,7 @@ def main() -> int:
         grace_seconds=settings.request_timeout,
         drain=app.state.draining.set,
         drain_seconds=settings.drain_seconds,
-        control_port=int(sys.argv[1]),
-        apply=_state,
+        beside=controlled(int(sys.argv[1]), _state),
     )
 
 

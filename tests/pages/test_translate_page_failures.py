@@ -56,6 +56,7 @@ async def test_key_is_kept_for_the_tab_or_if_ticked_for_the_browser(tab: Tab, re
         await begin(tab, running.url)
         await tab.fill("#key", shown)
         await tab.click("#use-key")
+        await tab.until("sessionStorage.getItem('pairway.key') !== null")
         await tab.reload()
         await tab.type(TEXT, "The same tab")
         await tab.sees(OUTPUT, "by fake] The same tab")
@@ -66,6 +67,7 @@ async def test_key_is_kept_for_the_tab_or_if_ticked_for_the_browser(tab: Tab, re
         await other.click("#use-key")
         await other.type(TEXT, "Another tab")
         await other.sees(OUTPUT, "by fake] Another tab")
+        await other.until("localStorage.getItem('pairway.key') !== null")
         third = await tab.beside()
         await begin(third, running.url)
         await third.type(TEXT, "A third tab")
@@ -75,6 +77,20 @@ async def test_key_is_kept_for_the_tab_or_if_ticked_for_the_browser(tab: Tab, re
         assert shown not in await third.run("JSON.stringify([{...localStorage}, {...sessionStorage}])")
         await other.check()
         await third.check()
+
+
+async def test_key_that_can_change_the_fleet_is_not_stored(tab: Tab, redis: RedisServer) -> None:
+    fake = FakeReplica("en>de", "de>en")
+    async with replicas(fake), guarded(fake, redis.url) as running:
+        shown, _ = await new_key(running, scopes=["translate", "operate"])
+        await begin(tab, running.url)
+        await tab.fill("#key", shown)
+        await tab.click("#keep-key")
+        await tab.click("#use-key")
+        await wait_until(lambda: ("/usage", 200) in tab.statuses, 30, "the page knows the key's scopes")
+        await tab.type(TEXT, "Hello")
+        await tab.sees(OUTPUT, "by fake] Hello")
+        assert shown not in await tab.run("JSON.stringify([{...localStorage}, {...sessionStorage}])")
 
 
 async def test_limit_of_a_key_is_counted_down(tab: Tab, redis: RedisServer) -> None:

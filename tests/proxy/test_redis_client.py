@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 
-from proxy.redis_client import RedisKeys, StoreUnavailableError, WriteRefusedError, mapped_errors
+from deploy.process import ManagedProcess
+from deploy.redis_server import find_redis_server, private_socket, socket_command, socket_url, wait_for_redis
+from proxy.cache.redis_cache import RedisCache
+from proxy.redis_client import (
+    BoundedRedis,
+    RedisKeys,
+    StoreUnavailableError,
+    WriteRefusedError,
+    connect,
+    mapped_errors,
+)
+from tests.conftest import RedisServer
 
 
 def test_key_names_are_those_that_running_proxies_use() -> None:
@@ -50,3 +67,56 @@ def test_refused_write_differs_from_an_absent_redis(error: Exception, message: s
 def test_time_out_names_its_seconds() -> None:
     with pytest.raises(StoreUnavailableError, match=r"within 0\.25 s"), mapped_errors(0.25):
         raise TimeoutError
+
+
+async def test_both_clients_reach_a_unix_socket(tmp_path: Path) -> None:
+    """As `make up` has it; where nobody listens, the error does not repeat the path."""
+    binary = find_redis_server()
+    assert binary is not None
+    with private_socket(tmp_path) as path:
+        client: Any = connect(socket_url(path), 5.0, 1)  # partly untyped in redis-py
+        cache = RedisCache(socket_url(path), "x:", time.time, time.monotonic)
+        with pytest.raises(StoreUnavailableError, match=r"^Redis: no such file or directory$"), mapped_errors(5.0):
+            await client.get("name")
+        process = ManagedProcess(socket_command(binary, tmp_path, path), tmp_path / "log")
+        process.start()
+        try:
+            await wait_for_redis(path)
+            await client.set("name", "value")
+            assert await client.get("name") == "value"
+            cache.write(b"key", b"text", time.time() + 60)
+            await cache.flush()
+            assert len(await client.keys("*")) == 2
+        finally:
+            await client.aclose()
+            await cache.close()
+            process.stop()
+
+
+async def test_pause_of_the_event_loop_is_no_time_out(redis: RedisServer) -> None:
+    """Answers that came while the loop stood still are read, in a call under way and in one that opens a connection."""
+    seconds = 0.5
+    store = BoundedRedis(redis.url, seconds, 4)
+
+    async def call() -> object:
+        return await getattr(store, "_call")("ECHO", "x")  # noqa: B009 - only subclasses call it
+
+    try:
+        assert await call() == "x"
+        waiting = [asyncio.create_task(call()) for _ in range(8)]
+        await asyncio.sleep(0)
+        time.sleep(2 * seconds)  # noqa: ASYNC251 - the pause
+        assert await asyncio.gather(*waiting) == ["x"] * 8
+    finally:
+        await store.close()
+
+
+async def test_silent_redis_is_a_time_out(own_redis: RedisServer) -> None:
+    store = BoundedRedis(own_redis.url, 0.2, 4)
+    own_redis.server.signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(StoreUnavailableError, match=r"within 0\.2 s"):
+            await getattr(store, "_call")("ECHO", "x")  # noqa: B009 - only subclasses call it
+    finally:
+        own_redis.server.signal(signal.SIGCONT)
+        await store.close()

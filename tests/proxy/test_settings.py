@@ -14,6 +14,7 @@ from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.store import FleetStore
 from proxy.settings import ProxySettings
 from shared.runtime.background import PERIOD_JITTER
+from shared.runtime.settings import SettingsError, load_settings
 from tests.proxy.proxies import proxy
 from tests.support.processes import free_port, python_server
 
@@ -95,6 +96,28 @@ def test_invalid_operator_token_is_rejected_unshown(token: str) -> None:
     message = rejection(operator_token=token)
     assert "operator_token" in message
     assert token not in message
+
+
+SECRET_FIELDS = [
+    (kind, name)
+    for kind in (ProxySettings, ApiServerSettings)
+    for name, field in kind.model_fields.items()
+    if field.annotation is SecretStr
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), SECRET_FIELDS)
+def test_no_error_repeats_a_secret_setting(
+    monkeypatch: pytest.MonkeyPatch, kind: type[ProxySettings | ApiServerSettings], name: str
+) -> None:
+    monkeypatch.setenv(f"{kind.model_config.get('env_prefix', '')}{name}".upper(), "hunter2 hunter2\tand no address")
+    with pytest.raises(SettingsError, match=name.upper()) as caught:
+        load_settings(kind)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_settings_with_secrets_are_known() -> None:
+    assert {name for _, name in SECRET_FIELDS} >= {"redis_url", "cache_redis_url", "operator_token", "token"}
 
 
 def test_operator_token_is_empty_by_default_and_secret() -> None:

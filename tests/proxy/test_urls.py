@@ -60,7 +60,18 @@ def test_origins_are_kept_as_browsers_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "localhost:6379", "http://a", "redis://", "redis://a:x", "redis://:pw@", "redis://[a"]
+    "url",
+    [
+        "",
+        "localhost:6379",
+        "http://a",
+        "redis://",
+        "redis://a:x",
+        "redis://:pw@",
+        "redis://[a",
+        "unix://",
+        "unix:///r?socket_timeout=pw@",
+    ],
 )
 def test_invalid_redis_url_is_rejected_unshown(url: str) -> None:
     message = rejection(redis_url=url)
@@ -68,6 +79,8 @@ def test_invalid_redis_url_is_rejected_unshown(url: str) -> None:
     assert "pw@" not in message
 
 
-@pytest.mark.parametrize("url", ["redis://a", "redis://:pw@a:6379/0", "rediss://u:pw@a", "unix:///run/redis.sock"])
+@pytest.mark.parametrize(
+    "url", ["redis://a", "redis://:pw@a:6379/0", "rediss://u:pw@a", "unix:///run/redis.sock", "unix:///r?db=1"]
+)
 def test_valid_redis_url_is_accepted(url: str) -> None:
     assert ProxySettings(redis_url=url).redis_url.get_secret_value() == url  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import langcodes
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langcodes import language_distance
 
+from shared import languages
 from shared.languages import (
+    CACHED_TAGS,
     MAX_TAG_LENGTH,
     Closeness,
     InvalidTagError,
     LanguagePair,
     canonical_tag,
     closeness,
+    display_name,
+    has_region,
+    is_registered,
+    language_and_script,
+    language_name,
     language_of,
+    own_name,
     stand_in,
     stand_ins,
 )
 
+# Any: langcodes does not say what it keeps.
+KEPT_BY_LANGCODES: list[Any] = [
+    vars(langcodes.Language)["_INSTANCES"],
+    vars(langcodes.Language)["_PARSE_CACHE"],
+    vars(language_distance)["_DISTANCE_CACHE"],
+]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SUBTAG = st.text(LETTERS + "0123456789", min_size=1, max_size=8)
 LIKE_A_TAG = st.builds("-".join, st.lists(SUBTAG, min_size=1, max_size=5))
@@ -142,3 +160,47 @@ def test_stand_ins_rank_the_target_before_the_source() -> None:
 def test_stand_ins_ignore_the_order_of_served_pairs() -> None:
     served = [LanguagePair("en", target) for target in ("pt-BR", "pt-AO", "pt-MZ")]
     assert stand_ins(LanguagePair("en", "pt-PT"), served) == stand_ins(LanguagePair("en", "pt-PT"), served[::-1])
+
+
+def test_tags_of_callers_do_not_stay_in_langcodes() -> None:
+    regions = [f"{first}{second}" for first in LETTERS[26:] for second in LETTERS[26:]]
+    for number in range(10_000):
+        tag = canonical_tag(f"fr-x-{number:06}")
+        assert tag == "fr"
+        assert closeness(canonical_tag(f"sv-{regions[number % 676]}-a-{number:06}"), tag) is None
+        with pytest.raises(InvalidTagError):
+            canonical_tag(f"x-{number:06}")
+    for region in regions:
+        assert display_name(f"sv-{region}", "en").startswith("Swedish")
+        assert is_registered(f"sv-{region}") is langcodes.Language.get(f"sv-{region}").is_valid()
+    assert [len(each) for each in KEPT_BY_LANGCODES] == [0, 0, 0]
+
+
+def test_only_plain_tags_are_remembered() -> None:
+    for remembered in (languages._plain_tag, languages.language_of, languages.language_and_script):  # pyright: ignore[reportPrivateUsage] - only the cache counts
+        assert remembered.cache_info().maxsize == CACHED_TAGS
+    before = languages._plain_tag.cache_info()  # pyright: ignore[reportPrivateUsage]
+    for text in ("fr-x-000001", "fr-a-b1-x-1", "de-1996", "en-000-000", "zh-cmn-Hans-CN", "e" * 9):
+        try:
+            canonical_tag(text)
+        except InvalidTagError:
+            continue
+    assert languages._plain_tag.cache_info() == before  # pyright: ignore[reportPrivateUsage]
+
+
+@given(REAL)
+def test_region_is_what_langcodes_takes_for_one(text: str) -> None:
+    tag = canonical_tag(text)
+    assert has_region(tag) is (langcodes.Language.get(tag).territory is not None)
+
+
+@pytest.mark.parametrize(("tag", "known"), [("en", True), ("zh-Hant", True), ("pt-BR", True), ("xx", False)])
+def test_unregistered_tag_is_not_registered(tag: str, known: bool) -> None:
+    assert is_registered(tag) is known
+
+
+def test_names_are_in_the_asked_language() -> None:
+    assert display_name("pt-BR", "de") == "Portugiesisch (Brasilien)"
+    assert language_name("pt-BR", "de") == "Portugiesisch"
+    assert own_name("de") == "Deutsch"
+    assert language_and_script("cmn-TW") == ("zh", "Hant")

@@ -169,3 +169,13 @@ def test_needs_translation_is_false_without_letters(text: str) -> None:
 @given(st.text(st.characters(codec=None, exclude_categories=["L"]), max_size=20))
 def test_needs_translation_finds_a_word_on_its_own_line(text: str) -> None:
     assert needs_translation(f"{text}\nword\n{text}")
+
+
+@given(
+    st.integers(0, 80),
+    st.sampled_from(["http://a.b/" + "c" * 20_000, '<x id="1"/>', "a@b.de", "1,234.5 kg", "{{ user.name }}"]),
+)
+def test_literals_at_the_border_of_a_search_are_whole(shift: int, literal: str) -> None:
+    """Long texts are searched in parts, because one search holds the interpreter's lock."""
+    text = f"{'# ' * (8192 - shift // 2)}{' ' * (shift % 2)}{literal} {'x' * 40_000}"
+    assert found(text) == [literal]

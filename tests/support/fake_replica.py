@@ -57,6 +57,7 @@ class FakeReplica:
         self.pairs = dict.fromkeys(pairs, True)
         self.state = "ready"
         self.translate = Script()
+        self.text_capacity: int | None = None  # beyond so many texts in flight it answers 503 overloaded
         self.report = Script()
         self.foreign_load = 0
         self.weight = 1.0
@@ -129,6 +130,8 @@ class FakeReplica:
         self.texts_in_hand += texts
         try:
             good = self._translation(asked)
+            if self.text_capacity is not None and self.texts_in_hand > self.text_capacity:
+                return await self._answer(reader, writer, Script(problem=(503, "overloaded")), good)
             if "text/event-stream" in headers.get("accept", "") and self.translate.streams and self._is_well():
                 return await self._stream(reader, writer, self.translate, good)
             return await self._answer(reader, writer, self.translate, good)

@@ -3,6 +3,7 @@ import test from "node:test";
 
 import { readStored, writeStored } from "../../web/common/storage.js";
 import { readEntries, withEntry } from "../../web/translate/logic/history.js";
+import { tagOrNone } from "../../web/translate/logic/languages.js";
 import { linkFragment, readFragment } from "../../web/translate/logic/link.js";
 import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
 import { cleanTerm, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
@@ -20,6 +21,15 @@ test("a fragment of something else is no link", () => {
   assert.equal(readFragment(""), null);
   assert.equal(readFragment("#section"), null);
   assert.deepEqual(readFragment("#text=x&format=exe"), { text: "x", source: "auto", target: "", format: "text" });
+});
+
+test("a link's language is a tag or none", () => {
+  for (const hostile of ['"><h1>Pay here</h1>', "de onload=x", "d", "de-", "ü", "x".repeat(36)]) {
+    const fields = new URLSearchParams({ text: "x", source: hostile, target: hostile });
+    assert.deepEqual(readFragment(`#${fields}`), { text: "x", source: "auto", target: "", format: "text" });
+    assert.equal(tagOrNone(hostile), "");
+  }
+  for (const tag of ["de", "zh-Hant-TW", "fil"]) assert.equal(tagOrNone(tag), tag);
 });
 
 test("an entry replaces its own beginnings", () => {

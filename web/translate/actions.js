@@ -10,6 +10,7 @@ import { cleanTerm, MAX_TERMS } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
+const OPERATE = "operate";
 
 /**
  * Returns the actions of the page.
@@ -37,10 +38,11 @@ export function createActions({ store, translator, client, local, session, showL
     writeStored(local, STORED.terms, terms);
   }
 
-  /** Without a text to translate, so that a wrong key is refused before somebody types. */
-  async function checkKey(key) {
+  /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
+  async function checkKey(key, isKept) {
     try {
-      await client.usage();
+      const { scopes } = (await client.usage()).key;
+      if (store.state.key === key && !scopes.includes(OPERATE)) writeStored(isKept ? local : session, STORED.key, key);
     } catch (problem) {
       if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
     }
@@ -157,10 +159,12 @@ export function createActions({ store, translator, client, local, session, showL
 
     askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
     useKey(key, isKept) {
-      writeStored(local, STORED.key, isKept && key ? key : null);
-      writeStored(session, STORED.key, !isKept && key ? key : null);
+      writeStored(local, STORED.key, null);
+      writeStored(session, STORED.key, null);
       store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false });
-      if (key) store.state.text.trim() ? translator.tryAgain() : checkKey(key);
+      if (!key) return;
+      checkKey(key, isKept);
+      if (store.state.text.trim()) translator.tryAgain();
     },
     closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
 

@@ -62,7 +62,7 @@ _IN_A_PARAGRAPH: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Element:
     """An open element; ``kept_as`` is None if its words are translated."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -32,18 +31,28 @@ def html_document(text: str, *, keep_space: bool = False) -> Document:
 
 
 def _finish_block(_start: int, block: Block) -> Block:
-    return replace(block, escape=html_escape(block.source))
+    block.escape = html_escape(block.source)
+    return block
 
 
 def html_escape(source: str) -> Callable[[str], str]:
     """Return an escape that writes no-break spaces as ``source`` does."""
-    lowered = source.lower()
-    return partial(_escaped, no_break_space=next((ref for ref in _NO_BREAK_SPACES if ref in lowered), "\u00a0"))
+    if "&" in source:
+        lowered = source.lower()
+        for spelling, escape in _SPELLED_ESCAPES.items():
+            if spelling in lowered:
+                return escape
+    return _ESCAPE
 
 
 def _escaped(words: str, *, no_break_space: str) -> str:
     escaped = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return escaped.replace("\u00a0", no_break_space)
+
+
+# Made once, because a text may have 50,000 blocks.
+_ESCAPE: Final = partial(_escaped, no_break_space="\u00a0")
+_SPELLED_ESCAPES: Final = {spelling: partial(_escaped, no_break_space=spelling) for spelling in _NO_BREAK_SPACES}
 
 
 class HtmlReader:

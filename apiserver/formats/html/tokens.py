@@ -29,7 +29,7 @@ class TokenKind(Enum):
     OTHER = auto()  # a comment, a doctype, anything else that a browser ignores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HtmlToken:
     """A part of the text.
 

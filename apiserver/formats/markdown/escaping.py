@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Final
 
@@ -70,6 +71,16 @@ class MarkdownWriter:
         if self.heading and _is_words(row[-1]):
             written = _CLOSING_HASHES.sub(r"\\", written)
         return written
+
+
+@cache  # 64 writers
+def writing(
+    *, line_start: bool, heading: bool, cell: bool, brackets: bool, math: bool, has_reference: bool
+) -> tuple[Callable[[str], str], Callable[[Sequence[WrittenRun]], str]]:
+    """Return a writer's methods, made once for all blocks."""
+    no_break_space = "&nbsp;" if has_reference else "\u00a0"
+    writer = MarkdownWriter(line_start, heading, cell, brackets, math, no_break_space)
+    return writer.escape, writer.join
 
 
 def _is_words(run: WrittenRun) -> bool:

@@ -6,6 +6,7 @@ The only file that imports pyromark, which reads CommonMark and GitHub's additio
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -43,7 +44,7 @@ class EventKind(Enum):
     OTHER = auto()  # separates blocks: a rule, a task's checkbox
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MarkdownEvent:
     """An event at its place.
 
@@ -103,12 +104,12 @@ def _link_type(data: object) -> str:
     return str(cast("Mapping[str, object]", data).get("link_type", "")) if isinstance(data, Mapping) else ""
 
 
-def _char_offsets(text: str) -> range | list[int]:
+def _char_offsets(text: str) -> range | array[int]:
     """Map UTF-8 offsets to character offsets, at characters' borders only."""
     if text.isascii():
         return range(len(text) + 1)
     sizes = [1 if char < "\x80" else 2 if char < "\u0800" else 3 if char < "\U00010000" else 4 for char in text]
-    offsets = [0] * (sum(sizes) + 1)
+    offsets = array("I", bytes(array("I").itemsize * (sum(sizes) + 1)))
     for index, offset in enumerate(accumulate(sizes, initial=0)):
         offsets[offset] = index
     return offsets

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from apiserver.formats.document import Block, Document, PlaceholderKind
 from apiserver.formats.document_builder import PLAIN_SPACES, DocumentBuilder, TextRun
 from apiserver.formats.tag_nesting import BlockBuilder
@@ -42,7 +40,8 @@ def xml_document(text: str, options: XmlOptions, *, keep_space: bool) -> Documen
 
 
 def _finish_block(_start: int, block: Block) -> Block:
-    return replace(block, escape=xml_escape(block.source))
+    block.escape = xml_escape(block.source)
+    return block
 
 
 def _run(text: str, token: XmlToken, role: TokenRole) -> TextRun:

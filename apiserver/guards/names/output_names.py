@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Final
 
 from apiserver.guards.names import place_names, word_lists
 from apiserver.guards.names.candidate import Candidate, CandidateKind
 from apiserver.guards.names.spelling import folded, has_other_marks, inflected_forms, sounds_alike, sounds_of
-from apiserver.guards.names.transliteration import is_in_hangul, is_in_katakana
+from apiserver.guards.names.transliteration import hangul_in, is_in_hangul, is_in_katakana, katakana_in
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import LanguagePair, language_of
 
@@ -21,9 +22,9 @@ LEAST_INSIDE: Final = 5
 _WORD: Final = re.compile(r"[^\W\d_]+")
 # Letters or digits of a code, what may stand between them, and nothing more but a plural's s.
 _PART: Final = re.compile(r"[a-z]+|\d+")
-_BETWEEN: Final = r"[\W_]{0,3}"
-_NOTHING_BEFORE: Final = "(?<![a-z0-9])"
-_NOTHING_BEHIND: Final = "(?!s?[a-rt-z0-9]|ss)"
+_BETWEEN: Final = re.compile(r"[\W_]{0,3}")
+_CODE_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_MORE_OF_CODE: Final = re.compile("s?[a-rt-z0-9]|ss")
 
 
 class OutputNames:
@@ -57,10 +58,25 @@ class OutputNames:
     def _has_code(self, code: str) -> bool:
         """Return whether it has the letters and digits, with any signs between."""
         parts = _parts_of(_normalized(code))
-        if "".join(parts) not in self._all_parts:
+        if not parts:  # of another script: nobody can tell
+            return True
+        letters, ends = "".join(parts), set(accumulate(map(len, parts)))
+        found = self._all_parts.find(letters)
+        while found >= 0:
+            if self._is_code_at(self._places[found : found + len(letters)], ends):
+                return True
+            found = self._all_parts.find(letters, found + 1)
+        return False
+
+    def _is_code_at(self, places: Sequence[int], ends: Collection[int]) -> bool:
+        """Return whether characters are a whole code, with signs between its parts."""
+        text = self._normalized
+        if text[places[0] - 1 : places[0]] in _CODE_CHARS or _MORE_OF_CODE.match(text, places[-1] + 1):
             return False
-        pattern = rf"{_NOTHING_BEFORE}{_BETWEEN.join(map(re.escape, parts))}{_NOTHING_BEHIND}"
-        return re.search(pattern, self._normalized) is not None
+        return all(
+            place == before + 1 or (number in ends and _BETWEEN.fullmatch(text, before + 1, place) is not None)
+            for number, (before, place) in enumerate(pairwise(places), 1)
+        )
 
     def has_word(self, word: str, kind: CandidateKind = CandidateKind.NAME) -> bool:
         """Return whether the output has one word's name in any form."""
@@ -103,8 +119,16 @@ class OutputNames:
         if any(other in self._text for other in (name, *place_names.translated_words(name, self._pair))):
             return True
         if "Kana" in scripts:
-            return is_in_katakana(name, self._text)
-        return "Hang" not in scripts or is_in_hangul(name, self._text)
+            return is_in_katakana(name, self._katakana)
+        return "Hang" not in scripts or is_in_hangul(name, self._hangul)
+
+    @cached_property
+    def _katakana(self) -> Collection[str] | None:
+        return katakana_in(self._text)
+
+    @cached_property
+    def _hangul(self) -> Collection[str] | None:
+        return hangul_in(self._text)
 
     @cached_property
     def _all_words(self) -> str:
@@ -121,6 +145,11 @@ class OutputNames:
     @cached_property
     def _normalized(self) -> str:
         return _normalized(self._text)
+
+    @cached_property
+    def _places(self) -> Sequence[int]:
+        """The places of letters and digits in the normalised text."""
+        return [place for part in _PART.finditer(self._normalized) for place in range(*part.span())]
 
     @cached_property
     def _all_parts(self) -> str:

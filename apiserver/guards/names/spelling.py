@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from shared.languages import LanguagePair, language_of
 
-# Words repeat themselves within a text and between texts; longer ones are noise, and would fill the memory.
-CACHED_WORDS: Final = 8192
-MAX_CACHED_CHARS: Final = 64
 # Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
 _ENDINGS: Final = frozenset(["s", "es", "n", "en", "ns", "er", "ers", "ern", "ner", "ners"])
 # Of these languages; others may have any.
@@ -20,8 +16,9 @@ _ENDINGS_OF: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(["en", "fr", "e
 # It keeps so many letters, and this share of the name.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
-# Shorter names are too much like others.
+# Shorter names are too much like others, and longer words are noise.
 LEAST_SOUNDED: Final = 4
+MOST_SOUNDED: Final = 64
 
 # Letters that Unicode does not decompose.
 _LIGATURES: Final = str.maketrans(
@@ -63,11 +60,6 @@ def folded(word: str) -> str:
     """Return a word without case, marks and ligatures."""
     if word.isascii():
         return word.lower()
-    return _folded(word) if len(word) <= MAX_CACHED_CHARS else _folded.__wrapped__(word)
-
-
-@lru_cache(maxsize=CACHED_WORDS)
-def _folded(word: str) -> str:
     letters = unicodedata.normalize("NFKD", word.casefold())
     return "".join(char for char in letters if not unicodedata.combining(char)).translate(_LIGATURES)
 
@@ -84,9 +76,10 @@ def inflected_forms(name: str, pair: LanguagePair) -> Iterator[str]:
 
 def sounds_of(word: str) -> tuple[str, ...]:
     """Return a folded word's sound, and that without Maria's ending."""
-    if not LEAST_SOUNDED <= len(word) <= MAX_CACHED_CHARS:
+    if not LEAST_SOUNDED <= len(word) <= MOST_SOUNDED:
         return ()
-    sound = _sound(word)
+    spelled = _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS[match.group()], word))
+    sound = _ENDING_ER.sub("er", spelled)
     return sound, _AFTER_I.sub("", sound)
 
 
@@ -100,9 +93,3 @@ def has_other_marks(name: str, word: str) -> bool:
     """Return whether both words have marked letters, but others: Dąbrowska / Dăbrowska."""
     marked = _MARKED.findall(name.lower())
     return bool(marked) and marked != (others := _MARKED.findall(word.lower())) and bool(others)
-
-
-@lru_cache(maxsize=CACHED_WORDS)
-def _sound(word: str) -> str:
-    spelled = _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS[match.group()], word))
-    return _ENDING_ER.sub("er", spelled)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable, Collection
 from typing import Final
 
-# Words repeat themselves within a text and between texts.
-CACHED_WORDS: Final = 4096
 # One consonant in so many may differ: Japanese and Korean leave some out.
 CONSONANTS_PER_MISTAKE: Final = 3
 # Of more words in a text, or of longer names, nobody can tell: a comparison takes a microsecond for four pairs of consonants.
@@ -89,20 +87,34 @@ _SOUND: Final = re.compile("|".join(_SOUNDS) + "|.", re.DOTALL)
 _DOUBLED: Final = re.compile(r"(.)\1+")
 
 
-def is_in_katakana(name: str, text: str) -> bool:
-    """Return whether Japanese may have the folded name."""
-    words = set[str](_KATAKANA.findall(text))
-    if len(words) > MOST_WORDS or _ROMAJI.fullmatch(name) is not None:
-        return True
-    return any(_are_alike(_consonants(name), _consonants(_from_kana(word))) for word in words)
+def katakana_in(text: str) -> Collection[str] | None:
+    """Return the consonants of words in katakana; None of too many."""
+    return _consonants_in(text, _KATAKANA, _from_kana)
 
 
-def is_in_hangul(name: str, text: str) -> bool:
-    """Return whether Korean may have the folded name, perhaps with particles."""
-    words = set[str](_HANGUL.findall(text))
-    if len(words) > MOST_WORDS:
-        return True
-    return any(_are_alike(_consonants(name), _consonants(_from_hangul(word))) for word in words)
+def hangul_in(text: str) -> Collection[str] | None:
+    """Return the consonants of words in Hangul; None of too many."""
+    return _consonants_in(text, _HANGUL, _from_hangul)
+
+
+def is_in_katakana(name: str, words: Collection[str] | None) -> bool:
+    """Return whether Japanese with such words may have the folded name."""
+    return _ROMAJI.fullmatch(name) is not None or _is_among(name, words)
+
+
+def is_in_hangul(name: str, words: Collection[str] | None) -> bool:
+    """Return whether Korean with such words may have the folded name."""
+    return _is_among(name, words)
+
+
+def _is_among(name: str, words: Collection[str] | None) -> bool:
+    consonants = _consonants(name)
+    return words is None or any(_are_alike(consonants, word) for word in words)
+
+
+def _consonants_in(text: str, pattern: re.Pattern[str], latin: Callable[[str], str]) -> Collection[str] | None:
+    words = set[str](pattern.findall(text))
+    return None if len(words) > MOST_WORDS else {_consonants(latin(word)) for word in words}
 
 
 def _from_kana(word: str) -> str:
@@ -121,7 +133,6 @@ def _from_hangul(word: str) -> str:
     return "".join(letters)
 
 
-@lru_cache(maxsize=CACHED_WORDS)
 def _consonants(word: str) -> str:
     return _DOUBLED.sub(r"\1", _SOUND.sub(lambda match: _SOUNDS.get(match.group(), ""), word))
 

@@ -11,11 +11,12 @@ from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatApi, CompatRoute
-from proxy.api.compat.fields import Fields, header_key, query_fields, read_fields
+from proxy.api.compat.fields import Fields, fields_of, header_key, query_fields
 from proxy.api.compat.language_codes import parse_code, parse_source
 from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse, retry_headers
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, InvalidRequestError, NotFoundError, PairwayError
 from shared.protocol.headers import BEARER
@@ -25,6 +26,7 @@ from shared.protocol.translate_request import TextFormat
 QUEUE_SECONDS: Final = 10.0
 # Schemes of the header Authorization.
 _SCHEMES: Final = (BEARER, "DeepL-Auth-Key")
+READER: Final = JsonReader(("text", "source_lang", "target_lang", "tag_handling"))
 _FORMATS: Final = {"": TextFormat.TEXT, "html": TextFormat.HTML, "xml": TextFormat.XML}
 # DeepLX has only these statuses; all faults of its upstream are 503, which Subtitle Edit sends again.
 _STATUSES: Final[Mapping[str, int]] = {
@@ -90,8 +92,8 @@ async def _read(run: TranslationRun) -> Fields:
     """Identify the caller, and read the body's fields."""
     request = run.request
     key = header_key(request, *_SCHEMES) or query_fields(request).text("token")
-    await run.authenticate(f"{BEARER} {key}" if key else None)
-    fields = await read_fields(run)
+    body = await run.receive(f"{BEARER} {key}" if key else None)
+    fields = await fields_of(request, body, READER)
     run.queue_seconds = QUEUE_SECONDS
     if fields.in_url:
         raise NoTextError  # no client has its text in the URL

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, cast
 
 from fastapi import Request
-from pydantic_core import from_json
 
-from proxy.api.translation_run import TranslationRun
-from shared.http.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
+from proxy.context import context
 from shared.http.problems import JSON
 from shared.http.request_context import request_header
-from shared.protocol.errors import BadRequestError, InvalidRequestError
+from shared.parsing.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
+from shared.parsing.json_reader import OTHER_VALUES, JsonReader, NoJsonError
+from shared.parsing.long_bodies import parse_in_turn
+from shared.protocol.errors import InvalidRequestError
 
-# Longer forms are read in a thread: percent-encoded characters take 120 ns a byte.
-INLINE_BYTES: Final = 16_384
 # Without a type, as some clients send it, the first byte tells JSON from a form.
 _OBJECT_START: Final = b"{"
-
-
-class NoObjectError(BadRequestError, status=400, code="bad-request", title="The request cannot be read"):
-    """The body is JSON, but not an object."""
 
 
 class Fields(NamedTuple):
@@ -84,47 +79,68 @@ def query_fields(request: Request) -> Fields:
     return Fields(_grouped(parse_urlencoded(request.scope["query_string"])), is_json=False, in_url=True)
 
 
-async def read_fields(run: TranslationRun, repair: Callable[[bytes], bytes] | None = None) -> Fields:
-    """Read the fields from the body, or without one from the query.
+async def fields_of(
+    request: Request, body: bytes, reader: JsonReader, repair: Callable[[bytes], bytes] | None = None
+) -> Fields:
+    """Return the fields of a body, or else of the query.
 
     ``repair`` mends a body that is no JSON, for clients that are known to send it.
 
     Raises:
-        PairwayError: the body is too large, too slow, compressed, or cannot be read.
+        BadRequestError: it is malformed.
     """
-    body = await run.read_body()
-    return await parse_fields(run.request, body, repair) if body else query_fields(run.request)
+    return await parse_fields(request, body, reader, repair) if body else query_fields(request)
 
 
-async def parse_fields(request: Request, body: bytes, repair: Callable[[bytes], bytes] | None = None) -> Fields:
-    """Return the fields of a body; raise BadRequestError if it is malformed."""
+async def json_fields_of(
+    request: Request, body: bytes, reader: JsonReader, repair: Callable[[bytes], bytes] | None = None
+) -> Fields:
+    """Return the fields of a body that is declared as JSON.
+
+    Raises:
+        PairwayError: it is malformed, or has too many values.
+    """
+    return await parse_in_turn(len(body), partial(json_fields, body, reader, max_values(request), repair))
+
+
+async def parse_fields(
+    request: Request, body: bytes, reader: JsonReader, repair: Callable[[bytes], bytes] | None = None
+) -> Fields:
+    """Return the fields of a body.
+
+    Raises:
+        PairwayError: it is malformed, or has too many fields or values.
+    """
     content_type = request_header(request, "content-type") or ""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == MULTIPART:
-        pairs = await parse_multipart(body, content_type)
+        pairs = await parse_in_turn(len(body), partial(parse_multipart, body, content_type))
         # PHP's curl sends a form without fields beside a query: Nextcloud.
         return Fields(_grouped(pairs), is_json=False) if pairs else query_fields(request)
     if kind == URLENCODED and not body.lstrip().startswith(_OBJECT_START):
-        pairs = parse_urlencoded(body) if len(body) <= INLINE_BYTES else await asyncio.to_thread(parse_urlencoded, body)
+        pairs = await parse_in_turn(len(body), partial(parse_urlencoded, body))
         return Fields(_grouped(pairs), is_json=False)
-    return json_fields(body, repair)
+    return await parse_in_turn(len(body), partial(json_fields, body, reader, max_values(request), repair))
 
 
-def json_fields(body: bytes, repair: Callable[[bytes], bytes] | None = None) -> Fields:
+def max_values(request: Request) -> int:
+    """Return how many names and values a request's JSON may have."""
+    return context(request).settings.max_texts + OTHER_VALUES
+
+
+def json_fields(body: bytes, reader: JsonReader, most: int, repair: Callable[[bytes], bytes] | None = None) -> Fields:
     """Return the members of a JSON object.
 
     Raises:
-        BadRequestError: the body is no JSON, or (NoObjectError) no object.
+        BadRequestError: the body is no JSON, or no object.
+        TooLargeError: it has more than ``most`` names and values.
     """
     try:
-        value: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
+        return Fields(reader.read(body, most))
+    except NoJsonError:
         if repair is not None and (repaired := repair(body)) != body:
-            return json_fields(repaired)
-        raise BadRequestError(f"The body is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise NoObjectError("The body is JSON, but not an object.")
-    return Fields(cast("dict[str, object]", value))
+            return json_fields(repaired, reader, most)
+        raise
 
 
 def is_json(request: Request) -> bool:

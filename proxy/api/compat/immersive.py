@@ -8,25 +8,27 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatApi, CompatRoute, render_code_and_message
-from proxy.api.compat.fields import json_fields, query_fields
+from proxy.api.compat.fields import json_fields_of, query_fields
 from proxy.api.compat.language_codes import parse_code, parse_source
 from proxy.api.compat.translations import translate_page_texts
 from proxy.api.translation_run import TranslationRun
 from shared.http.problems import JsonBytesResponse
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import KeyRequiredError, PairwayError
 from shared.protocol.headers import BEARER
 from shared.protocol.translate_request import AUTO
 
 # The extension waits for 120 to 300 s; a user looks at the page.
 QUEUE_SECONDS: Final = 25.0
+READER: Final = JsonReader(("source_lang", "target_lang", "text_list"))
 
 
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /imme``; the key is ``?token=``: the extension sends no header."""
     with TranslationRun(request) as run:
         key = query_fields(request).text("token")
-        await run.authenticate(f"{BEARER} {key}" if key else None)
-        fields = json_fields(await run.read_json_body())
+        body = await run.receive(f"{BEARER} {key}" if key else None, is_json=True)
+        fields = await json_fields_of(request, body, READER)
         run.queue_seconds = QUEUE_SECONDS
         source = fields.optional_string("source_lang") or AUTO
         texts = fields.strings("text_list")

@@ -5,12 +5,19 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-import langcodes
-
-from shared.languages import CACHED_TAGS, MAX_TAG_LENGTH, InvalidTagError, canonical_tag, language_and_script
+from shared.languages import (
+    CACHED_TAGS,
+    MAX_TAG_LENGTH,
+    InvalidTagError,
+    canonical_tag,
+    display_name,
+    language_and_script,
+)
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import AUTO
 
+# Lists name the languages of a fleet, under several codes.
+CACHED_NAMES: Final = 1024
 # Codes that are no BCP-47 tag of their language, in lower case with hyphens.
 ALIASES: Final = {
     "iw": "he",
@@ -36,11 +43,8 @@ def tag_of(code: str) -> str | None:
 
     Case does not matter, and ``_`` is ``-``.
     """
-    return _tag_of(code) if len(code) <= MAX_TAG_LENGTH else None
-
-
-@lru_cache(maxsize=CACHED_TAGS)
-def _tag_of(code: str) -> str | None:
+    if len(code) > MAX_TAG_LENGTH:
+        return None
     normal = code.strip().replace("_", "-").lower()
     try:
         return canonical_tag(ALIASES.get(normal, normal))
@@ -77,19 +81,12 @@ def extension_code(tag: str) -> str:
     return language
 
 
-@lru_cache(maxsize=CACHED_TAGS)
-def is_known(tag: str) -> bool:
-    """Return whether a tag's parts are registered; first takes 0.2 s."""
-    return langcodes.Language.get(tag).is_valid()
-
-
-@lru_cache(maxsize=CACHED_TAGS)
+@lru_cache(maxsize=CACHED_NAMES)
 def english_name(tag: str) -> str:
     """Return a language's name in English, such as Chinese (Traditional)."""
-    return langcodes.Language.get(tag).display_name()
+    return display_name(tag, "en")
 
 
-@lru_cache(maxsize=CACHED_TAGS)
 def is_same_language(tag: str, other: str) -> bool:
     """Return whether two tags have one language and script."""
     return language_and_script(tag) == language_and_script(other)

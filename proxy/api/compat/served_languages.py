@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from fastapi import Request
@@ -12,6 +10,7 @@ from fastapi import Request
 from proxy.context import ProxyContext, context
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
+from proxy.routing.language_lists import Render
 from proxy.routing.pivots import Pivots, pivot_pairs
 from proxy.routing.routes import RETRY_AFTER_SECONDS
 from shared.protocol.errors import PairUnavailableError
@@ -30,8 +29,8 @@ class LanguagesUnknownError(PairUnavailableError, status=500, code="pair-unavail
         super().__init__("The list of languages", why, retry_after=RETRY_AFTER_SECONDS)
 
 
-async def served_targets(request: Request) -> Mapping[str, Sequence[str]]:
-    """Return the targets of each source language, sorted; pivots included.
+async def served_list(request: Request, render: Render) -> bytes:
+    """Return the list of served languages in one API's form.
 
     Pairs whose replicas are away are listed as long as the fleet knows them. Clients keep the list for days, so it is
     never partial.
@@ -42,12 +41,11 @@ async def served_targets(request: Request) -> Mapping[str, Sequence[str]]:
     parts = context(request)
     if why := _incomplete(parts):
         raise LanguagesUnknownError(why)
-    # In a thread, because 100 languages have a million pivot routes.
-    return await asyncio.to_thread(known_targets, parts.fleet.registry.snapshot, parts.translation.listed_pivots)
+    return await parts.translation.language_lists.get(render, parts.fleet.registry.snapshot)
 
 
 def known_targets(snapshot: Snapshot, pivots: Pivots | None) -> dict[str, list[str]]:
-    """Return the targets of each source language of known pairs, sorted."""
+    """Return the targets of each source language, sorted; pivots included."""
     pairs = set(snapshot.ready)
     if pivots is not None:
         pairs.update(pivot_pairs(snapshot, pivots))

@@ -30,6 +30,7 @@ FRESH_SECONDS: Final = 5.0
 MILLISECOND_DIGITS: Final = 3
 PERCENT_DIGITS: Final = 2
 
+_CLOSED: Final = frozenset({None, "closed"})
 _WORST_FIRST: Final = {ReplicaState.DOWN: 0, ReplicaState.STARTING: 1, ReplicaState.DRAINING: 3}
 
 
@@ -151,8 +152,8 @@ class StatusView:
             redis=RedisHealth(up=redis_error is None, error=redis_error),
             redis_runbook=None if redis_error is None else "redis-is-away",
             proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
-            pairs=pair_statuses[:MAX_PAIRS],
-            more_pairs=max(0, len(pair_statuses) - MAX_PAIRS),
+            pairs=pair_statuses,
+            more_pairs=len(pairs) - len(pair_statuses),
             services=service_lines(services),
             replicas=replicas,
             more_replicas=len(registry.snapshot.replicas) - len(replicas),
@@ -164,13 +165,15 @@ class StatusView:
         registry = self.parts.fleet.registry
         expected = self.parts.status.expectations.expected(registry.snapshot, registry.services)
         by_label = {str(pair): count for pair, count in expected.items()}
-        lines: list[PairStatus] = []
-        for label, counts in pairs.items():
-            found = diagnose_pair(ready=counts["ready"], failing=counts["failing"], expected=by_label[label])
-            lines.append(
-                PairStatus(pair=label, level=found.level, runbook=found.runbook, expected=by_label[label], **counts)
-            )
-        return sorted(lines, key=lambda line: LEVELS.index(line.level))
+        found = [
+            (diagnose_pair(ready=counts["ready"], failing=counts["failing"], expected=by_label[label]), label)
+            for label, counts in pairs.items()
+        ]
+        found.sort(key=lambda each: LEVELS.index(each[0].level))
+        return [
+            PairStatus(pair=label, level=each.level, runbook=each.runbook, expected=by_label[label], **pairs[label])
+            for each, label in found[:MAX_PAIRS]
+        ]
 
     def _replicas(self) -> list[ReplicaStatus]:
         registry, local_stats = self.parts.fleet.registry, self.parts.local_stats
@@ -192,10 +195,7 @@ class StatusView:
         found = diagnose_replica(line, is_stalled=any(each.is_stalled for each in stats.pairs.values()))
         report, reported_at = replica.report, replica.reported_at
         is_fresh = reported_at is None or self.now - reported_at <= FRESH_SECONDS
-        pairs = sorted(
-            (PairOfReplica(pair=label, **each.model_dump(exclude={"rank"})) for label, each in line.pairs.items()),
-            key=lambda each: (each.ready, each.breaker in {None, "closed"}),
-        )
+        pairs = sorted(line.pairs.items(), key=lambda each: (each[1].ready, each[1].breaker in _CLOSED))
         return ReplicaStatus(
             **line.model_dump(include={"url", "names", "source", "state", "drained", "weight"}),
             level=found.level,
@@ -208,9 +208,12 @@ class StatusView:
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.parts.local_stats.load(replica.url, self.parts.fleet.registry.snapshot),
             latency_s=_latency(stats),
-            open_breakers=sum(each.breaker not in {None, "closed"} for each in pairs),
+            open_breakers=sum(each.breaker not in _CLOSED for each in line.pairs.values()),
             models=_models(line),
-            pairs=pairs[:MAX_PAIRS_OF_REPLICA],
+            pairs=[
+                PairOfReplica(pair=label, **each.model_dump(exclude={"rank"}))
+                for label, each in pairs[:MAX_PAIRS_OF_REPLICA]
+            ],
             more_pairs=max(0, len(pairs) - MAX_PAIRS_OF_REPLICA),
         )
 

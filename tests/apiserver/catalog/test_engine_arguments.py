@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.catalog.engine_arguments import EngineArgumentError, argument_issue, check_arguments, check_share
+from apiserver.catalog.engine_arguments import (
+    EngineArgumentError,
+    argument_issue,
+    check_arguments,
+    check_revision,
+    check_share,
+)
 from apiserver.catalog.model_entry import ModelEntry
 
 TYPES: dict[str, object] = {
@@ -109,3 +115,25 @@ def test_check_share_warns_of_a_shared_gpu(share: str, caplog: pytest.LogCapture
 
 def test_check_share_demands_nothing_on_a_cpu() -> None:
     check_share(entry(), "cpu")
+
+
+@pytest.mark.parametrize(
+    "engine", [{}, {"revision": None}, {"revision": "main"}, {"revision": "ab" * 19}, {"revision": 1}]
+)
+def test_model_of_a_hub_without_a_commit_is_warned_of(
+    engine: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        check_revision(entry(**engine))
+    (record,) = caplog.records
+    assert "names no commit" in record.message
+    assert (record.__dict__["model"], record.__dict__["path"]) == ("m", "org/m")
+
+
+@pytest.mark.parametrize(("path", "engine"), [("org/m", {"revision": "ab" * 20}), ("/models/one", {})])
+def test_pinned_model_and_folder_are_not_warned_of(
+    path: str, engine: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        check_revision(entry(**engine).model_copy(update={"path": path}))
+    assert caplog.records == []

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,8 @@ from tokenizers.decoders import DecodeStream
 
 from apiserver.engine.tokenizer import ModelTokenizer, without_first_space, words_tokenizer
 
-SAVED = (Path(__file__).resolve().parents[3] / "models" / "en-de" / "tokenizer.json").read_text(encoding="utf-8")
+SAVED_AT = Path(__file__).resolve().parents[3] / "models" / "en-de" / "tokenizer.json"
+SAVED = SAVED_AT.read_text(encoding="utf-8")
 TEXT = words_tokenizer(SAVED)
 CONTROL = {token["content"]: token["id"] for token in json.loads(SAVED)["added_tokens"]}
 
@@ -102,3 +106,24 @@ def test_without_first_space_changes_only_that_scheme() -> None:
         "pretokenizers": [{"type": "Digits"}, {**first, "prepend_scheme": "never"}],
     }
     assert scheme_after(None) is None
+
+
+RESIDENT = """
+import random, sys
+from pathlib import Path
+from apiserver.engine.tokenizer import words_tokenizer
+tokenizer = words_tokenizer(Path(sys.argv[1]).read_text(encoding="utf-8"))
+letters = random.Random(1)
+def encode(words):
+    for _ in range(words):
+        tokenizer.encode_batch_fast(["".join(letters.choices("abcdefghijklmnop", k=250))], add_special_tokens=False)
+    return int(Path("/proc/self/statm").read_text().split()[1])
+print(-encode(500) + encode(6000))
+"""
+
+
+@pytest.mark.no_cover
+def test_tokenizer_keeps_no_words_of_texts() -> None:
+    """The library's cache of 10,000 words took 6 KB for each, until the process ended."""
+    result = subprocess.run([sys.executable, "-c", RESIDENT, str(SAVED_AT)], capture_output=True, text=True, check=True)
+    assert int(result.stdout) * os.sysconf("SC_PAGESIZE") < 8 << 20

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.catalog.__main__ import main as catalog_main
+from apiserver.catalog.engine_arguments import EngineArgumentError
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
+from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
@@ -324,6 +328,17 @@ def test_catalog_check_names_every_wrong_entry(tmp_path: Path, capsys: pytest.Ca
         f"{wrong}:6: models.m.engine.max_modellen: is not a vLLM engine argument; did you mean max_model_len?",
         f"{wrong}:6: models.m.engine.enforce_eager: must be true or false; got 1",
     ]
+
+
+@pytest.mark.usefixtures("real")
+async def test_start_warns_of_a_hub_without_a_commit(caplog: pytest.LogCaptureFixture) -> None:
+    """Before anything is loaded: the wrong argument ends this start."""
+    entry = ModelEntry.model_validate(
+        {"name": "m", "path": "org/m", "pairs": ["en-de"], "prompt": "demo-tags", "engine": {"lenth": 5}}
+    )
+    with caplog.at_level(logging.WARNING), pytest.raises(EngineArgumentError, match="lenth"):
+        await VllmEngine.start(entry)
+    assert "names no commit of the hub" in caplog.text
 
 
 @pytest.mark.usefixtures("real")

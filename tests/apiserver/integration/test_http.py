@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
+from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
 from shared.protocol.limits import Limits
-from shared.protocol.request_parser import parse_translate_request
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
@@ -103,7 +103,7 @@ async def test_spellings_and_regions_resolve_to_a_served_pair(served: Served, so
         b"\xff\xfe",
         b'{"text": "\xff", "source_lang": "en", "target_lang": "de"}',
         b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}',
-        b"[" * 100_000,
+        b"[" * 4000,
         b'"Hello"',
         b"[]",
         b"null",
@@ -114,6 +114,11 @@ async def test_spellings_and_regions_resolve_to_a_served_pair(served: Served, so
 )
 async def test_body_that_is_no_json_object_is_400(served: Served, body: bytes) -> None:
     problem(await served.client.post("/translate", content=body), 400, "bad-request")
+
+
+async def test_json_of_too_many_values_is_413(served: Served) -> None:
+    answer = await served.client.post("/translate", content=b"[" * 100_000)
+    assert problem(answer, 413, "too-large")["unit"] == "JSON names and values"
 
 
 async def test_compressed_body_is_415(served: Served) -> None:

@@ -10,6 +10,7 @@ from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import (
+    MAX_LITERAL,
     EncodedText,
     count_spelled,
     encode_in_style,
@@ -190,3 +191,23 @@ def test_letters_may_touch_a_number_only_as_in_the_source() -> None:
     assert apart.restore("Ist (<q1/>).") == f"Ist ({A})."
     assert apart.restore("家<q1/>家") == f"家{A}家"
     assert touched.restore("<q1/>er") == f"{A}er"
+
+
+def test_long_literals_are_written_as_tags() -> None:
+    """A code that repeats itself begins at each of its places."""
+    code = name("{a}" * MAX_LITERAL)
+    assert encode_literally(f"{A} {B}", [name("{a}"), code], terms_in_prompt=False) is None
+    assert encode_literally(A, [name("x" * MAX_LITERAL)], terms_in_prompt=False) is not None
+
+
+def test_text_with_the_tags_of_others_is_encoded() -> None:
+    """Only a number that the text has in a tag's place is taken."""
+    encoded = encode_in_style(f"<x7/> <x <x2 {A} {B}", [name("%s"), name("%d")], NUMBERED)
+    assert encoded is not None
+    assert encoded.text == "<x7/> <x <x2 <x1/> <x2/>"
+
+
+def test_numbers_inside_others_are_not_restored() -> None:
+    encoded = EncodedText("", (("7", A), ("1.5", B)))
+    assert encoded.restore("7 und 1.5, 7:00, 11.5, 1.55, 3.7") == f"{A} und {B}, 7:00, 11.5, 1.55, 3.7"
+    assert encoded.restore("17 und 1.5") is None

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from apiserver.scheduling.work_item import WorkItem
-from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
+from shared.protocol.priority import CHARS_PER_UNIT, CONTEXT_CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
 from tests.apiserver.work_items import work_of
 
 
@@ -20,7 +20,7 @@ def test_cost_is_by_characters_and_at_least_one_for_each_text() -> None:
     assert work_of(["x"] * 7).cost == 7.0
     assert work_of("x" * 3 * CHARS_PER_UNIT).cost == 3.0
     assert work_of(["x"] * 7, alternatives=3).cost == 28.0
-    assert work_of("x" * 3 * CHARS_PER_UNIT, context="y" * CHARS_PER_UNIT, alternatives=1).cost == 8.0
+    assert work_of("x" * 3 * CHARS_PER_UNIT, context="y" * CONTEXT_CHARS_PER_UNIT, alternatives=1).cost == 12.0
 
 
 async def queue_for_ever(work: WorkItem) -> None:

@@ -6,10 +6,12 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import AsyncGenerator
+import weakref
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 from random import Random
+from typing import Any, ClassVar, Self
 
 import pytest
 
@@ -20,7 +22,6 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.model_host import HostServices, HostSettings, ModelHost
 from apiserver.metrics import SHADOW_OUTCOMES, ApiServerMetrics
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
-from apiserver.scheduling.work_item import WorkItem
 from apiserver.shadowing import shadow_traffic
 from apiserver.shadowing.comparison import PairComparisonReport
 from apiserver.shadowing.shadow_policy import MAX_IN_FLIGHT, DropReason
@@ -29,6 +30,7 @@ from apiserver.shadowing.slowdown_monitor import MAX_SAMPLES, MIN_SAMPLES, Slowd
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import OverloadedError
 from shared.protocol.priority import Lane
+from shared.protocol.translate_request import TranslateRequest
 from tests.apiserver.work_items import LONG_TIME, work_of
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
@@ -64,6 +66,24 @@ def result_of(text: str, *codes: str) -> Translation:
     )
 
 
+class TrackedRequest(TranslateRequest):
+    """Request that is referenced weakly, and so is each copy of it."""
+
+    references: ClassVar[list[weakref.ref[TrackedRequest]]] = []
+
+    @classmethod
+    def of(cls, request: TranslateRequest) -> TrackedRequest:
+        cls.references.clear()
+        tracked = cls.model_construct(**dict(request))
+        cls.references.append(weakref.ref(tracked))
+        return tracked
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copy = super().model_copy(update=update, deep=deep)
+        self.references.append(weakref.ref(copy))
+        return copy
+
+
 class Fixture:
     """A candidate whose engine answers, a serving model without one, and shadow traffic between them."""
 
@@ -89,8 +109,17 @@ class Fixture:
     def report(self) -> PairComparisonReport:
         return self.traffic.report(self.candidate).get("en-de", EMPTY_REPORT)
 
-    def offer(self, text: str | list[str] = "word", answer: str = "[word]", *, no_store: bool = False) -> None:
+    def offer(
+        self,
+        text: str | list[str] = "word",
+        answer: str = "[word]",
+        *,
+        no_store: bool = False,
+        tracked: bool = False,
+    ) -> None:
         work = work_of(text)
+        if tracked:
+            work.request = TrackedRequest.of(work.request)
         work.no_store, work.admitted_at = no_store, time.monotonic()
         results = [result_of(answer) for _ in work.texts]
         self.traffic.offer(work, results, self.candidate, [self.serving])
@@ -324,7 +353,7 @@ async def test_no_text_is_kept_or_shown(caplog: pytest.LogCaptureFixture) -> Non
     caplog.set_level(logging.DEBUG)
     async with shadowed() as fixture:
         fixture.engine.answer = lambda asked: GenerationResult(f"{asked.text}-zwei", "stop", [0])
-        fixture.offer(SECRET, f"{SECRET}-eins")
+        fixture.offer(SECRET, f"{SECRET}-eins", tracked=True)
         await fixture.until(texts=1)
         fixture.engine.asked.clear()
         shown = f"{fixture.traffic.report(fixture.candidate)} {list(fixture.metrics.registry.collect())}"
@@ -332,10 +361,11 @@ async def test_no_text_is_kept_or_shown(caplog: pytest.LogCaptureFixture) -> Non
         assert SECRET not in shown
         assert not [record for record in caplog.records if SECRET in str(record.__dict__)]
 
-        def kept() -> list[object]:
+        def kept() -> list[str | list[str]]:
             gc.collect()
-            return [each for each in gc.get_objects() if isinstance(each, WorkItem) and SECRET in each.texts]
+            return [request.text for reference in TrackedRequest.references if (request := reference()) is not None]
 
+        assert len(TrackedRequest.references) == 2  # the client's, and the one that the candidate got
         await wait_until(lambda: not kept(), 5, "no request is kept")
 
 

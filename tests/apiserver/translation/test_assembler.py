@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.guards.issues import OutputIssue
-from apiserver.translation.assembler import UNTRANSLATED, Assembler
-from apiserver.translation.planner import GapStep, Plan, Step, TextStep
+from apiserver.translation.assembler import CHARS_AT_ONCE, UNTRANSLATED, Assembler
+from apiserver.translation.planner import GapStep, Plan, Step, TagStep, TextStep
 from apiserver.translation.segment_attempts import SegmentResult
 from shared.languages import LanguagePair
 
@@ -36,6 +36,34 @@ def test_deltas_come_in_order() -> None:
     assert "".join(deltas) == "<A  B"
     assembler.close()
     assert assembler.text == "".join(deltas) == "<A  B>"
+
+
+def test_prepared_step_is_not_written_again() -> None:
+    def refuse(text: str) -> str:
+        raise AssertionError(text)
+
+    block = Block("", (), "", refuse)
+    steps = (text_step("a", block), TagStep("x", block), text_step("1", block, translatable=False))
+    assembler = Assembler(plan_of(*steps), None)
+    for index, written in enumerate(("A", "|", "one")):
+        assembler.prepare(index, written)
+    assembler.add(0, SegmentResult("A"))
+    assembler.close()
+    assert assembler.text == "A|one"
+
+
+def test_few_characters_are_written_at_once() -> None:
+    parts: list[str] = []
+    line = "1" * CHARS_AT_ONCE
+    steps = [text_step(line, translatable=False) for _ in range(5)]
+    assembler = Assembler(plan_of(*steps), parts.append)
+    turns = 1
+    while assembler.advance():
+        turns += 1
+        assert sum(map(len, parts)) <= turns * CHARS_AT_ONCE
+    assembler.close()
+    assert turns == len(steps)
+    assert assembler.text == 5 * line
 
 
 def test_text_is_none_if_every_segment_failed() -> None:

@@ -36,7 +36,7 @@ def segment_texts(plan: Plan) -> list[str]:
 )
 def test_text_without_words_has_no_segments(text: str) -> None:
     plan = plan_of(text)
-    assert plan.segment_indices == ()
+    assert not plan.segment_indices
     assert untranslated_text(plan) == text
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 import pytest
 from hypothesis import given, settings
@@ -12,15 +16,17 @@ from hypothesis import strategies as st
 
 from apiserver.catalog.model_entry import MaskKind
 from apiserver.engine.interface import GenerationResult
-from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char, placeholder_index
+from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char, placeholder_index
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling
+from apiserver.protection.placeholders import Protection, protect
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import (
+    INLINE_CHARS,
     MAX_DEPTH,
     MAX_PIECES,
     SegmentContext,
@@ -30,6 +36,9 @@ from apiserver.translation.segment_translator import (
 from shared.languages import LanguagePair
 from tests.text_skeleton import skeleton
 
+T = TypeVar("T")
+# What ``re`` compiles with, and the patterns that it keeps.
+re_compiler = importlib.import_module("re._compiler")
 EN_DE = LanguagePair("en", "de")
 LANGUAGES = OutputLanguage()
 A, B = placeholder_char(0), placeholder_char(1)
@@ -370,3 +379,76 @@ async def test_no_output_loses_or_adds_a_placeholder(text: str, answers: list[st
 )
 def test_added_full_stop_is_removed(words: str, source: str, expected: str) -> None:
     assert without_full_stop(words, source) == expected
+
+
+def re_cache() -> dict[object, object]:
+    return cast("dict[object, object]", vars(re)["_cache"])
+
+
+def price_list(count: int) -> str:
+    return f"Buy {', '.join(f'{number} kg' for number in range(1, count + 1))} today."
+
+
+@pytest.mark.parametrize("family", ["hy-mt2", "qwen3", "demo-tags"])
+async def test_price_list_compiles_no_pattern(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern for each amount stopped the event loop for 0.7 s; 26,000 are in a text of 200 KB."""
+    block = protect(Block(text := price_list(120), (), text), Protection.of([], {}), EN_DE)
+    requester = ScriptedRequester(lambda encoded, _: output_of(encoded.replace("Buy", "Kaufen Sie")))
+    context = SegmentContext(EN_DE, FAMILIES[family], Sampling(), QualityGuard(LANGUAGES), requester)
+    await translate_segment("Buy 1 kg", (), context)  # what a pair compiles once
+    compiled: list[object] = []
+    compile_pattern = re_compiler.compile
+
+    def recorded(pattern: object, flags: int = 0) -> object:
+        compiled.append(pattern)
+        return compile_pattern(pattern, flags)
+
+    monkeypatch.setattr(re_compiler, "compile", recorded)
+    result = await translate_segment(block.text, block.placeholders, context)
+    assert result.text is not None
+    assert compiled == []
+
+
+LOST = GenerationResult("Qualtrexa Wombledurk aus Brimzelwick mit 7 Gurntofel-X90", "stop")
+
+
+async def test_words_of_texts_stay_in_no_cache() -> None:
+    """Neither in those of our functions, nor in the patterns of ``re``."""
+    requester = ScriptedRequester(lambda _, __: LOST)
+    context = SegmentContext(EN_DE, HUNYUAN, Sampling(), QualityGuard(LANGUAGES), requester)
+    await translate_segment(
+        "Ms Zoë Quorvalane-Ix7 met Ärvik at vuxxi@brel.example: $17, {grelf} and RX-480.", (), context
+    )
+    caches = [
+        function
+        for module in list(sys.modules.values())
+        if module.__name__.startswith(("apiserver.", "shared."))
+        for function in vars(module).values()
+        if hasattr(function, "cache_info")
+    ]
+    sizes = [cache.cache_info().currsize for cache in caches]
+    patterns = set(re_cache())
+    for number in range(20):
+        word = f"{'ëöäü'[number % 4]}{'ëöäü'[number // 4 % 4]}"  # letters are remembered, words are not
+        text = f"Ms Zo{word} Quor{word}lane-Ix7{number} met Är{word}k at vu{number}@brel.example: ${number}, {{gr{number}}} and RX-48{number}."
+        placeholders = protect(Block(text, (), text), Protection.of([f"Är{word}k"], {"met": f"tr{word}"}), EN_DE)
+        await translate_segment(placeholders.text, placeholders.placeholders, context)
+        await translate_segment(text, (), context)
+    assert [cache.cache_info().currsize for cache in caches] == sizes
+    assert set(re_cache()) == patterns
+
+
+async def test_long_segments_are_checked_elsewhere() -> None:
+    """Whatever takes long on a long segment waits for its caller's turn in a thread."""
+    ran: list[int] = []
+
+    async def run_long(chars: int, work: Callable[[], T]) -> T:
+        ran.append(chars)
+        return await asyncio.to_thread(work)
+
+    requester = ScriptedRequester(lambda text, _: output_of(f"{GERMAN} " * (len(text) // len(GERMAN))))
+    context = SegmentContext(EN_DE, DEMO, Sampling(), QualityGuard(LANGUAGES), requester, run_long=run_long)
+    assert (await translate_segment(ENGLISH, (), context)).text is not None
+    assert ran == []
+    assert (await translate_segment(f"{ENGLISH} " * (INLINE_CHARS // len(ENGLISH)), (), context)).text is not None
+    assert min(ran) > INLINE_CHARS

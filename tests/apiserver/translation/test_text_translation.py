@@ -104,7 +104,7 @@ class Recorder:
         await asyncio.sleep(0)
         return SegmentResult(step.text.upper())
 
-    def on_result(self, index: int, result: SegmentResult) -> None:
+    async def on_result(self, index: int, result: SegmentResult) -> None:
         self.results[index] = result.text
 
 

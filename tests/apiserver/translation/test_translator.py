@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.formats.document import Block
 from apiserver.formats.xml.tokens import XmlSyntaxError, xml_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
@@ -24,15 +25,16 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.protection.placeholders import count_literals
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
-from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.planner import INLINE_WRITE_CHARS, Plan, TextStep
+from apiserver.translation.text_translation import RunningModel, TextTranslation
 from apiserver.translation.translator import INLINE_CHARS, Translator
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
-from shared.protocol.priority import Lane
+from shared.protocol.priority import CONTEXT_CHARS_PER_UNIT, Lane
 from shared.protocol.translate_request import TextFormat
 from tests.apiserver.work_items import work_of
-from tests.support.scripted_engine import Asked, ScriptedEngine
+from tests.support.scripted_engine import Asked, ScriptedEngine, in_brackets
 from tests.support.waiting import wait_until
 from tests.text_skeleton import skeleton
 
@@ -404,6 +406,29 @@ async def test_context_reaches_the_prompt_of_every_segment() -> None:
     assert [each.max_tokens for each in engine.asked] == [each.max_tokens for each in plain_engine[1].asked]
 
 
+async def test_context_is_charged_for_each_prompt_that_repeats_it() -> None:
+    context, texts = "At the bank of the river. " * 8, ["Tea is here."] * 20
+
+    async def tokens_and_units(**fields: Any) -> tuple[int, float]:
+        translator, engine = translator_of(one_sentence, prompt="hy-mt2")
+        work = work_of(texts, **fields)
+        await translator.translate(work)
+        return sum(len(asked.text) for asked in engine.asked), work.cost
+
+    bare_tokens, bare_units = await tokens_and_units()
+    tokens, units = await tokens_and_units(context=context)
+    assert tokens - bare_tokens > len(texts) * len(context), "each text's prompt repeats it"
+    assert units - bare_units == pytest.approx(len(texts) * len(context) / CONTEXT_CHARS_PER_UNIT)
+
+
+async def test_prompts_begin_with_the_context() -> None:
+    """The engine's prefix cache computes a context once if nothing before it differs."""
+    translator, engine = translator_of(one_sentence, prompt="hy-mt2")
+    await translator.translate(work_of(["Tea is here.", "Dad is there."], context="At the bank."))
+    assert len(engine.asked) == 2
+    assert {asked.text.partition("At the bank.")[0] for asked in engine.asked} == {"[Background Information]\n"}
+
+
 @pytest.mark.parametrize(
     ("prompt", "context", "terms", "why"),
     [
@@ -423,3 +448,19 @@ async def test_unused_context_has_a_warning(prompt: str, context: str, terms: di
 async def test_text_without_segments_needs_no_context() -> None:
     translator, _ = translator_of(german_words)
     assert (await translate(translator, "42", context="At the bank.")).warnings == []
+
+
+async def test_long_steps_are_written_in_a_thread() -> None:
+    """In Markdown, that takes 3 µs a character."""
+    translator, _ = translator_of(in_brackets)
+    threads: list[threading.Thread] = []
+
+    def escape(text: str) -> str:
+        threads.append(threading.current_thread())
+        return text
+
+    step = TextStep("1" * (INLINE_WRITE_CHARS + 1), Block("", (), "", escape), translatable=False)
+    plan = Plan.of(LanguagePair("en", "de"), [step])
+    model = translator._model  # pyright: ignore[reportPrivateUsage]
+    assert (await TextTranslation(model, work_of("1"), plan, 0, 0).run()).translation == step.text
+    assert threads != [threading.current_thread()]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
+import shutil
+import subprocess
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -17,13 +20,31 @@ import proxy.settings
 from apiserver.catalog.loader import load
 from apiserver.engine.vllm_engine import ENVIRONMENT, STOP_SECONDS
 from shared.version import VERSION
+from tests.support.processes import ROOT
 
 COMPOSE: dict[str, Any] = yaml.safe_load(Path("docker-compose.yml").read_text())
 GPU: dict[str, Any] = yaml.safe_load(Path("deploy/compose.gpu.yml").read_text())
-SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+IMAGES: dict[str, Any] = yaml.safe_load(Path("deploy/images.yml").read_text())["services"]
+# Name, version with at least two dots, and what `make pin-images` adds.
+IMAGE = re.compile(r"[a-z]+:\d+\.\d+\.\d+[a-z-]*(@sha256:[0-9a-f]{64})?")
+
+
+def extended(service: dict[str, Any]) -> dict[str, Any]:
+    """Return a service as compose merges it with the one that it extends."""
+    if "extends" not in service:
+        return service
+    assert service["extends"]["file"] == "deploy/images.yml"
+    base = IMAGES[service["extends"]["service"]]
+    build = {**service.get("build", {})}
+    if "build" in base:
+        build["args"] = base["build"]["args"] | build.get("args", {})
+    return base | service | ({"build": build} if build else {})
+
+
+SERVICES: dict[str, dict[str, Any]] = {name: extended(service) for name, service in COMPOSE["services"].items()}
 API_SERVERS = ("apiserver-de", "apiserver-fr")
 DOCKERFILES = {name: Path(f"deploy/{name}.Dockerfile").read_text() for name in ("proxy", "apiserver")}
-BASES = {"python:3.11-slim", "scratch", "base"}
+BASES = {"$PYTHON_IMAGE", "scratch", "base"}
 EXAMPLE = Path(".env.example").read_text()
 # One commented assignment with its comment above.
 ENTRIES = re.findall(r"((?:^# .*\n)*)(?:^#[A-Z].*\n)*?^#([A-Z][A-Z0-9_]*)=(.*)$", EXAMPLE, re.MULTILINE)
@@ -188,6 +209,48 @@ def test_images_and_paths_are_portable() -> None:
             assert resolved(service["build"]["additional_contexts"]["wheels"]) == "./requirements"
 
 
+def test_foreign_images_have_exact_tags_in_one_file() -> None:
+    assert {name: list(each) for name, each in IMAGES.items()} == {
+        "python": ["build"],
+        "redis": ["image"],
+        "edge": ["image"],
+    }
+    python = IMAGES["python"]["build"]["args"]["PYTHON_IMAGE"]
+    assert python.startswith("python:3.11.")
+    for image in (python, IMAGES["redis"]["image"], IMAGES["edge"]["image"]):
+        assert IMAGE.fullmatch(image)
+    own = {name for name, each in COMPOSE["services"].items() if "image" in each}
+    assert own == {"proxy", *API_SERVERS, "check"}
+    assert {name for name, each in SERVICES.items() if "PYTHON_IMAGE" in each.get("build", {}).get("args", {})} == {
+        "proxy",
+        "apiserver-de",
+    }
+
+
+@pytest.mark.parametrize("answer", ["sha256:" + "a1" * 32, "", "not a digest"])
+def test_digests_are_written_where_a_registry_answers(tmp_path: Path, answer: str) -> None:
+    """All of them or none; a second time too."""
+    (tmp_path / "deploy").mkdir()
+    copy = Path(shutil.copy("deploy/images.yml", tmp_path / "deploy"))
+    before = re.sub("@sha256:.*", "", copy.read_text())
+    docker = tmp_path / "docker"
+    docker.write_text(f"#!/bin/sh\ntest '{answer}' && echo '{answer}'\n")
+    docker.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), "pin-images"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        if answer.startswith("sha256:"):
+            assert done.returncode == 0
+            assert re.sub("@sha256:.*", "", copy.read_text()) == before
+            assert copy.read_text().count(f"@{answer}\n") == 3
+        else:
+            assert done.returncode != 0
+            assert "no registry answers for python:3.11." in done.stderr
+            assert copy.read_text() == before
+        assert list(copy.parent.iterdir()) == [copy]
+
+
 def test_own_images_are_built_once_and_never_pulled() -> None:
     """Two services that build one name leave a nameless image behind; one that builds nothing must not look elsewhere."""
     built = [service["image"] for service in SERVICES.values() if "build" in service]
@@ -303,7 +366,9 @@ def test_example_names_every_compose_variable() -> None:
     own = {name: value for name, value in used.items() if name.startswith("PAIRWAY_")}
     only_gpu = {"PAIRWAY_DE_GPU": "0", "PAIRWAY_FR_GPU": "1"}
     # Empty means another setting, or none.
-    empty = dict.fromkeys(("PAIRWAY_DE_CATALOG", "PAIRWAY_FR_CATALOG", "PAIRWAY_EDGE_CERTIFICATES"), "")
+    empty = dict.fromkeys(
+        ("PAIRWAY_DE_CATALOG", "PAIRWAY_FR_CATALOG", "PAIRWAY_EDGE_BALANCERS", "PAIRWAY_EDGE_CERTIFICATES"), ""
+    )
     assert documented == own | only_gpu | empty
     assert {name for name in used_by_gpu if name.startswith("PAIRWAY_")} <= set(documented)
 
@@ -318,6 +383,32 @@ def test_dockerfiles_need_no_registry_and_no_host(name: str) -> None:
     assert "@sha256" not in text
     assert re.findall(r"^USER (\S+)", instructions, re.MULTILINE) == ["10001:10001"]
     assert not re.search(r"^ADD ", instructions, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", DOCKERFILES)
+def test_images_install_with_hashes(name: str) -> None:
+    """pip itself too."""
+    text = (
+        DOCKERFILES[name]
+        .replace("\\\n", " ")
+        .replace('"$@"', "".join(re.findall(r"set -- (--.*?);", DOCKERFILES[name])))
+    )
+    installed = re.findall(r"pip install ([^&|]*)", text)
+    assert len(installed) >= 2
+    assert all("--require-hashes" in each and "-r " in each for each in installed), installed
+
+
+@pytest.mark.parametrize("name", API_SERVERS)
+def test_api_servers_share_no_compiled_code(name: str) -> None:
+    """What they compile and run is in memory of the container's own, with a size; weights may be shared."""
+    environment = dict(re.findall(r"^(?:ENV|   ) ([A-Z_]+)=(\S+)", DOCKERFILES["apiserver"], re.MULTILINE))
+    of_code = {"HOME", "VLLM_CACHE_ROOT", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "HF_MODULES_CACHE"}
+    assert {each for each, value in environment.items() if f"{value}/".startswith("/compiled/")} == of_code
+    assert {each for each, value in environment.items() if f"{value}/".startswith("/cache/")} == {"HF_HOME"}
+    (options,) = [each for each in SERVICES[name]["tmpfs"] if each.startswith("/compiled:")]
+    assert resolved(options) == "/compiled:exec,mode=0700,uid=10001,gid=10001,size=1g"
+    assert [each for each in SERVICES[name]["volumes"] if isinstance(each, str)] == ["cache:/cache"]
+    assert "mkdir /cache /compiled && chown 10001:10001 /cache /compiled" in DOCKERFILES["apiserver"]
 
 
 @pytest.mark.parametrize("name", DOCKERFILES)
@@ -350,7 +441,7 @@ def test_proxy_image_has_no_model_server() -> None:
     # Its settings are checked there.
     needed = ["apiserver/__init__.py apiserver/settings.py apiserver/"]
     assert [line for line in copied if "apiserver" in line] == needed
-    assert re.findall(r"-r (\S+)", DOCKERFILES["proxy"]) == ["requirements/proxy.txt"]
+    assert re.findall(r"-r (\S+)", DOCKERFILES["proxy"]) == ["requirements/pip.txt", "requirements/proxy.txt"]
 
 
 def test_gpu_override_pins_one_gpu_per_api_server() -> None:

@@ -13,7 +13,8 @@ from fastapi.routing import APIRoute
 from proxy.app import OPERATOR_ROUTES, create_app
 from proxy.settings import ProxySettings
 
-NGINX = Path("deploy/edge/nginx.conf").read_text()
+FILES = {path.name: path.read_text() for path in Path("deploy/edge").glob("*.conf")}
+NGINX = FILES["nginx.conf"]
 START = Path("deploy/edge/start.sh")
 # Operators' paths, and those that name the servers.
 WITHHELD = {"/health", "/startupz"} | {
@@ -24,7 +25,7 @@ WITHHELD = {"/health", "/startupz"} | {
 # Each location that passes requests, in order: the first that matches counts. With its own rule of repeats, if any.
 PLACES = [
     (re.compile(pattern), " ".join(re.findall(r"proxy_next_upstream ([^;]*);", body)))
-    for pattern, body in re.findall(r"location ~ (\S+) \{([^}]*proxy_pass[^}]*)\}", NGINX)
+    for pattern, body in re.findall(r"location ~ (\S+) \{([^}]*proxy_pass[^}]*)\}", NGINX.partition("listen unix:")[0])
 ]
 
 
@@ -40,7 +41,7 @@ def passed(path: str) -> bool:
 def start(tmp_path: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the script with a program in nginx's place that shows its settings."""
     fake = tmp_path / "nginx"
-    fake.write_text('#!/bin/sh\necho "nginx $*"; cat /tmp/edge/settings.conf\n'.replace("/tmp/edge", str(tmp_path)))
+    fake.write_text('#!/bin/sh\necho "nginx $*"; cat /tmp/edge/*.conf\n'.replace("/tmp/edge", str(tmp_path)))
     fake.chmod(0o755)
     script = START.read_text().replace("/tmp/edge", str(tmp_path)).replace("/certificates/", f"{tmp_path}/")
     return subprocess.run(
@@ -102,7 +103,7 @@ def test_each_request_has_its_own_list_of_proxies() -> None:
     """The list of an upstream that is resolved again ends the retries of requests in flight."""
     assert not re.search(r"^ *upstream ", NGINX, re.MULTILINE)
     assert set(re.findall(r"proxy_pass (\S+);", NGINX)) == {"http://$proxies"}
-    assert "set $proxies proxy:8000;" in NGINX
+    assert set(re.findall(r"set \$proxies (\S+);", NGINX)) == {"proxy:8000"}
 
 
 def test_edge_settings_follow_the_proxies(tmp_path: Path) -> None:
@@ -139,8 +140,11 @@ def test_edge_logs_no_query_strings() -> None:
 
 
 def test_edge_passes_the_host_with_its_port() -> None:
-    """A proxy compares it with the Origin of its own pages."""
-    assert re.findall(r"proxy_set_header Host (\S+);", NGINX) == ["$http_host"]
+    """nginx inherits no header where a server sets one, and proxies compare Host with Origin."""
+    servers = NGINX.split("    server {\n")[1:]
+    assert len(servers) == 2
+    for server in servers:
+        assert "        proxy_set_header Host $http_host;" in server
 
 
 def test_edges_own_errors_are_problems() -> None:
@@ -151,10 +155,18 @@ def test_edges_own_errors_are_problems() -> None:
         500: "internal",
         502: "replica-failed",
     }.items():
-        assert re.search(rf"return {status} '{{[^']*\"status\":{status},\"code\":\"{code}\"", NGINX), status
-    assert re.search(r"return 504 '{[^']*\"code\":\"deadline-exceeded\"", NGINX)
-    handled = set(re.findall(r"\d{3}", " ".join(re.findall(r"error_page ([^=/@]*)", NGINX))))
+        assert re.search(rf"return {status} '{{[^']*\"status\":{status},\"code\":\"{code}\"", FILES["errors.conf"]), (
+            status
+        )
+    assert re.search(r"return 504 '{[^']*\"code\":\"deadline-exceeded\"", FILES["errors.conf"])
+    handled = set(re.findall(r"\d{3}", " ".join(re.findall(r"error_page ([^=/@]*)", FILES["errors.conf"]))))
     assert handled == {"400", "404", "413", "414", "494", "495", "496", "497", "500", "502", "504"}
+    assert re.findall(r"error_page (429|430|432) = (\S+);", NGINX) == [
+        ("429", "@refused"),
+        ("432", "@refused_with_json"),
+        ("430", "@refused"),
+        ("430", "@refused_with_json"),
+    ]
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.7"])
@@ -172,12 +184,65 @@ def test_edge_on_loopback_needs_no_keys(tmp_path: Path, address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("PROXY_MAX_BODY_BYTES", "2m; evil"), ("PROXY_MAX_REQUEST_TIMEOUT", "soon")]
+    ("name", "value"),
+    [
+        ("PROXY_MAX_BODY_BYTES", "2m; evil"),
+        ("PROXY_MAX_REQUEST_TIMEOUT", "soon"),
+        ("PAIRWAY_EDGE_CLIENT_CONNECTIONS", "0"),
+        ("PAIRWAY_EDGE_CONNECTIONS", "many"),
+        ("PAIRWAY_EDGE_CLIENT_BODIES", "-1"),
+        ("PAIRWAY_EDGE_SPARE_BODIES", "1.5"),
+        ("PAIRWAY_EDGE_BODIES_MB", "9" * 30),
+        ("PAIRWAY_EDGE_BALANCERS", "10.0.0.1;evil"),
+    ],
 )
 def test_edge_refuses_wrong_numbers(tmp_path: Path, name: str, value: str) -> None:
     done = start(tmp_path, **{name: value})
     assert done.returncode == 78
     assert f"{name}={value}" in done.stderr
+
+
+def places(tmp_path: Path, **environ: str) -> dict[str, int]:
+    """Return the limits that the script writes."""
+    found = re.findall(r"limit_conn (\w+) (\d+);", start(tmp_path, **environ).stdout)
+    return {name: int(count) for name, count in found}
+
+
+def test_all_large_bodies_fit_into_the_folder(tmp_path: Path) -> None:
+    """Those of each client, spare ones, and two glossaries, which may be longer."""
+    for size in (1 << 20, 2 << 20, 3 << 20, 8 << 20):
+        limits = places(tmp_path, PROXY_MAX_BODY_BYTES=str(size))
+        place = max(size, 2 << 20)
+        longer = limits["huge_bodies"] * max(0, (4 << 20) - place)
+        assert (limits["all_bodies"] + limits["spare_bodies"]) * place + longer < 128 << 20
+    done = start(tmp_path, PROXY_MAX_BODY_BYTES=str(32 << 20))
+    assert done.returncode == 78
+    assert "PAIRWAY_EDGE_BODIES_MB=128 has no place for a body of PROXY_MAX_BODY_BYTES=33554432" in done.stderr
+
+
+def test_edge_limits_are_settings(tmp_path: Path) -> None:
+    assert places(tmp_path) == {
+        "client_connections": 64,
+        "all_connections": 600,
+        "client_bodies": 1,
+        "all_bodies": 56,
+        "huge_bodies": 2,
+        "spare_bodies": 5,
+    }
+    changed = places(
+        tmp_path,
+        PAIRWAY_EDGE_CLIENT_CONNECTIONS="600",
+        PAIRWAY_EDGE_CLIENT_BODIES="56",
+        PAIRWAY_EDGE_SPARE_BODIES="1",
+    )
+    assert (changed["client_connections"], changed["client_bodies"], changed["all_bodies"]) == (600, 56, 60)
+
+
+def test_edge_believes_no_balancer_by_default(tmp_path: Path) -> None:
+    assert "real_ip" not in NGINX + start(tmp_path).stdout
+    written = start(tmp_path, PAIRWAY_EDGE_BALANCERS="10.0.0.1,fd00::/8").stdout
+    assert re.findall(r"set_real_ip_from (\S+);", written) == ["10.0.0.1", "fd00::/8"]
+    assert "real_ip_header X-Forwarded-For;" in written
 
 
 def test_edge_without_its_certificate_does_not_start(tmp_path: Path) -> None:

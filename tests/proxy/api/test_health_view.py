@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.api.health_view import Health, health, languages
+from proxy.api.health_view import Health, Languages, health, languages
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
@@ -75,7 +75,8 @@ def test_report_age_is_never_negative() -> None:
 
 
 def test_languages_are_grouped_by_source() -> None:
-    found = languages(snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",)), None)
+    fleet = snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",))
+    found = Languages.model_validate_json(languages(fleet, None))
     assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
         ("de", [("en", True)]),
         ("en", [("de", True), ("fr", False)]),

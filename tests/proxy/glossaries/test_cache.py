@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncGenerator
 
 import pytest
 
 from proxy.glossaries import cache as glossary_cache
-from proxy.glossaries.cache import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, GlossaryCache
+from proxy.glossaries.cache import (
+    AWAY_SECONDS,
+    ENTRY_BYTES,
+    FRESH_SECONDS,
+    KNOWN_SECONDS,
+    GlossaryCache,
+    ReadyGlossary,
+)
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
 from proxy.glossaries.store import GlossaryStore
 from shared.languages import LanguagePair
 from shared.protocol.errors import GlossariesUnavailableError, UnknownGlossaryError
@@ -115,3 +124,29 @@ async def test_entries_in_memory_are_bounded(
     await cache.get(ALICE, ids[1])
     with pytest.raises(GlossariesUnavailableError):
         await cache.get(ALICE, ids[0])
+
+
+@pytest.mark.parametrize("letter", ["a ", "\U0001f600", "\u4e00", "\U00020000", "\u0390", "\u2192"])
+def test_size_follows_the_bytes_of_entries(letter: str) -> None:
+    def ready(number: int) -> ReadyGlossary:
+        phrases = (f"{number} {entry} {letter * 90}\U0001f600" for entry in range(200))
+        entries = {phrase: f"{phrase}b" for phrase in phrases}
+        draft_of_long = GlossaryDraft(
+            name="long", dictionaries=[Dictionary(source_lang="en", target_lang="de", entries=entries)]
+        )
+        return ReadyGlossary.of(Glossary.create(draft_of_long, 0.0))
+
+    ready(0)
+    tracemalloc.start()
+    try:
+        kept = [ready(number) for number in range(5)]
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= 1.15 * sum(each.size for each in kept) * ENTRY_BYTES
+
+
+def test_short_entries_count_once() -> None:
+    entries = {f"term {number}": f"Wort {number}" for number in range(500)}
+    short = GlossaryDraft(name="short", dictionaries=[Dictionary(source_lang="en", target_lang="de", entries=entries)])
+    assert ReadyGlossary.of(Glossary.create(short, 0.0)).size == 500

@@ -273,6 +273,28 @@ async def test_expired_owners_are_purged(store: GlossaryStore, redis: RedisServe
     assert redis.client.zcard(f"{PREFIX}glossary-owners") == 1
 
 
+def expire_before_the_purge(redis: RedisServer, owner: GlossaryOwner) -> None:
+    redis.client.delete(*names(redis, owner.name))
+
+
+async def test_bytes_of_an_expired_list_end_with_its_owners_return(store: GlossaryStore, redis: RedisServer) -> None:
+    await store.create(ALICE, draft())
+    counted = stored_bytes(redis)
+    expire_before_the_purge(redis, ALICE)
+    glossary = await store.create(ALICE, draft())
+    assert stored_bytes(redis) == counted
+    await store.delete(ALICE, glossary.id)
+    assert stored_bytes(redis) == {"all": 0}
+
+
+async def test_last_deletion_forgets_all_bytes_of_its_owner(store: GlossaryStore, redis: RedisServer) -> None:
+    glossary = await store.create(ALICE, draft())
+    redis.client.hincrby(f"{PREFIX}glossary-bytes", "all", 5000)  # as an older version left them
+    redis.client.hincrby(f"{PREFIX}glossary-bytes", ALICE.name, 5000)
+    await store.delete(ALICE, glossary.id)
+    assert stored_bytes(redis) == {"all": 0}
+
+
 async def test_glossaries_live_as_long_as_their_key(store: GlossaryStore, redis: RedisServer, clock: HandClock) -> None:
     redis.client.set(f"{PREFIX}key:0123456789ab", "its record")
     glossary = await store.create(KEY, draft())

@@ -210,7 +210,7 @@ async def test_uncounted_charge_is_not_refunded(one: FakeReplica, own_redis: Red
         assert (await ask(running, shown, "x" * 80))[0] == 200
         authenticator: Authenticator = running.context.keys.authenticator
         with frozen(own_redis, running):
-            authentication = await authenticator.authenticate(f"Bearer {shown}")
+            authentication = await authenticator.authenticate(f"Bearer {shown}", lambda _: False)
             assert authentication.key is not None
             # It entered in vain, so the charge asks nothing of Redis, which could still do it when it thaws.
             charge = await authenticator.meter.charge(authentication.key, 10)

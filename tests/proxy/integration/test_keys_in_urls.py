@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.routing import Route
 
 from proxy.keys.api_key import Scope
 from tests.conftest import RedisServer
@@ -55,6 +59,79 @@ async def test_operators_key_is_refused_in_a_url(redis: RedisServer, path: str) 
         usage = await running.client.get("/usage", headers={"Authorization": f"Bearer {shown}"})
         assert usage.json()["requests_per_minute"]["used"] <= 2, "a refused request is not counted"
         assert key.id not in refused.text
+
+
+async def test_operators_key_in_a_url_is_refused_by_every_route(redis: RedisServer) -> None:
+    """Whatever route needs a key: none can forget it."""
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, redis.url) as running:
+        shown, key = await new_key(running, scopes=[Scope.TRANSLATE, Scope.OPERATE])
+        header = {"Authorization": f"Bearer {shown}"}
+        asked = {"X-Timeout-Ms": "20000"}
+        guarded_routes: set[str] = set()
+        for path, method in all_routes(running.serving.app):
+            url = re.sub(r"\{.*?\}", "x", path)
+            without = await running.client.request(method, url, json=ASKED, headers=asked)
+            if not needs_key(without):
+                continue
+            guarded_routes.add(path)
+            for in_url in (f"{url}?token={shown}", f"{url}?token=%70{shown[1:]}"):
+                refused = await running.client.request(method, in_url, json=ASKED, headers=header | asked)
+                assert refused.status_code == (401 if "/deeplx/" in path else 403), (method, path, refused.text)
+                assert method == "HEAD" or "has the scope operate" in refused.text, (method, path, refused.text)
+        in_path = await running.client.get(f"/keys/{shown}", headers=header)
+        assert (in_path.status_code, "has the scope operate" in in_path.text) == (403, True)
+        expected = {
+            "/usage",
+            "/v2/usage",
+            "/v2/languages",
+            "/v2/glossary-language-pairs",
+            "/metrics",
+            "/fleet",
+            "/keys",
+        }
+        expected |= {
+            "/fleet/replicas",
+            "/status/data",
+            "/status/stream",
+            "/translate",
+            "/detect",
+            "/glossaries",
+            "/kiss",
+        }
+        expected |= {"/libretranslate/detect", "/deeplx/translate", "/imme", "/v3/languages", "/v3/glossaries"}
+        assert expected <= guarded_routes
+        assert (await running.client.get(f"/keys/{key.id}", headers=header)).status_code == 200
+
+
+def all_routes(app: FastAPI) -> list[tuple[str, str]]:
+    """Return the path and method of every route of the app."""
+    routes = [route for route in app.routes if isinstance(route, Route)]
+    return [(route.path, method) for route in routes for method in sorted(route.methods or ()) if method != "TRACE"]
+
+
+def needs_key(answer: httpx.Response) -> bool:
+    """Return whether an answer without a key says that one is needed, in the words of any API."""
+    words = ("key-required", "contact the server operator", "A key is needed", "Invalid access token", "Authorization")
+    return answer.status_code in {400, 401, 403} and any(each in answer.text for each in words)
+
+
+async def test_guessed_ids_are_answered_alike(redis: RedisServer) -> None:
+    """Only time tells whether an id exists: it is no secret, and the 190 bits behind it are compared in constant time."""
+    fake = FakeReplica("en>de")
+    async with replicas(fake), guarded(fake, redis.url) as running:
+        shown, key = await new_key(running)
+        assert (await running.translate("Hello", authorization=f"Bearer {shown}"))[0] == 200, "now known here"
+        wrong = [f"pw_{key_id}_{'x' * 32}" for key_id in (key.id, "0" * 12)]
+        for path in ("/translate", "/v2/translate", "/libretranslate/translate", "/usage", "/fleet"):
+            answers: list[object] = []
+            for each in wrong:
+                headers = {"Authorization": f"Bearer {each}", "X-Request-Id": "one"}
+                method = "GET" if path in {"/usage", "/fleet"} else "POST"
+                answer = await running.client.request(method, path, headers=headers, json=NATIVE | ASKED)
+                answers.append((answer.status_code, answer.text, sorted(answer.headers)))
+            assert answers[0] == answers[1], path
+            assert key.id not in str(answers)
 
 
 async def exchange(port: int, data: bytes) -> bytes:

@@ -354,9 +354,9 @@ async def test_full_budget_is_no_missing_key(redis: RedisServer) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), guarded(fake, redis.url) as one:
         shown, _ = await new_key(one)
-        budget = one.context.process.keyless_body_budget
-        with budget.reserve() as others:
-            others.take(budget.limit)
+        pool = one.context.process.keyless_bodies.first_bytes
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pool, "limit", 0)
             for path in (f"{PREFIX}/translate", "/translate"):
                 answer = await one.client.post(path, json={**ASKED, "api_key": shown}, headers={"X-Timeout-Ms": "500"})
                 assert answer.status_code == 503
@@ -374,16 +374,16 @@ async def test_body_of_a_known_caller_changes_its_budget(redis: RedisServer) -> 
         sent = asyncio.create_task(one.client.post(f"{PREFIX}/translate", json={**ASKED, "api_key": shown}))
         try:
             await wait_until(lambda: bool(fake.requests), 10, "the replica's request")
-            assert (process.keyless_body_budget.reserved, process.body_budget.reserved > 0) == (0, True)
+            assert (process.keyless_bodies.held, process.body_budget.reserved > 0) == (0, True)
         finally:
             fake.translate.released.set()
         assert (await sent).status_code == 200
-        assert (process.keyless_body_budget.reserved, process.body_budget.reserved) == (0, 0)
+        assert (process.keyless_bodies.held, process.body_budget.reserved) == (0, 0)
         with process.body_budget.reserve() as others:
             others.take(process.body_budget.limit)
             answer = await one.client.post(f"{PREFIX}/translate", json={**ASKED, "api_key": shown})
             assert answer.status_code == 503
-        assert (process.keyless_body_budget.reserved, process.body_budget.reserved) == (0, 0)
+        assert (process.keyless_bodies.held, process.body_budget.reserved) == (0, 0)
 
 
 async def test_limits_of_keys(redis: RedisServer) -> None:

@@ -217,6 +217,36 @@ async def test_full_target_refuses_the_whole(fake: FakeReplica) -> None:
         assert fake.requests == french.requests == []
 
 
+async def test_list_larger_than_the_limit_does_not_refuse_itself() -> None:
+    # 10 targets of 20 texts are 200 units, of which an idle replica holds 36 at once: a list is admitted as a whole.
+    fake = FakeReplica(*(f"en>{lang}" for lang in TEN), name="fake")
+    fake.models = model_reports(interactive=0, bulk=0)
+    for capacity in fake.models["model-fake"]["room"].values():
+        capacity["limit"] = 36
+    async with replicas(fake), proxy([fake]) as running:
+        texts = [f"Text {number}" for number in range(20)]
+        answer = await ask(running, texts, TEN)
+        assert answer.status_code == 200, answer.text
+        assert [len(one["results"]) for one in answer.json()["targets"]] == [len(texts)] * len(TEN)
+
+
+async def test_target_refused_beside_others_is_tried_alone() -> None:
+    fake = FakeReplica(*(f"en>{lang}" for lang in TEN))
+    fake.text_capacity = 1
+    fake.translate.delay = 0.05  # so that targets meet at the replica
+    async with replicas(fake), proxy([fake]) as running:
+        answer = await ask(running, "Hello", TEN)
+    assert answer.status_code == 200, answer.text
+    assert [one["target_lang"] for one in answer.json()["targets"]] == TEN
+
+
+async def test_target_refused_twice_refuses_the_whole(running: RunningProxy, fake: FakeReplica) -> None:
+    fake.translate.problem = (503, "overloaded")
+    problem = await refusal(running, "Hello", ["de", "fr"])
+    assert (problem["status"], problem["code"]) == (503, "overloaded")
+    assert problem["detail"].startswith("Target de: ")
+
+
 async def test_cached_targets_need_no_capacity(fake: FakeReplica) -> None:
     french = FakeReplica("de>fr", name="fake")
     async with replicas(french), proxy([fake, french], cache_bytes=MIB) as running:

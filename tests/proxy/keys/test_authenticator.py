@@ -21,6 +21,10 @@ from tests.proxy.proxies import nowhere
 TOKEN = "an-operator-token-of-tests"
 
 
+def not_in_url(_: str) -> bool:
+    return False
+
+
 @asynccontextmanager
 async def authenticator(
     redis: RedisServer | str, *, on: bool = True, token: str = TOKEN, metrics: ProxyMetrics | None = None
@@ -51,7 +55,7 @@ async def new_key(redis: RedisServer, **granted: Any) -> tuple[ApiKey, str]:
 async def test_authenticate_returns_caller_and_key(redis: RedisServer) -> None:
     key, header = await new_key(redis, requests_per_minute=2)
     async with authenticator(redis) as one:
-        authentication = await one.authenticate(header)
+        authentication = await one.authenticate(header, not_in_url)
     assert (authentication.key, authentication.caller.identity) == (key, f"key {key.id}")
     assert authentication.headers["RateLimit-Remaining"] == "1"
 
@@ -61,39 +65,39 @@ async def test_refusals_of_a_key_name_it_for_the_log(redis: RedisServer) -> None
     over, expired = await new_key(redis, expires_at=time.time() - 1)
     operator, operators = await new_key(redis, scopes=(Scope.OPERATE,))
     async with authenticator(redis) as one:
-        await one.authenticate(header)
+        await one.authenticate(header, not_in_url)
         for shown, key in ((header, limited), (expired, over), (operators, operator)):
             with pytest.raises(PairwayError) as caught:
-                await one.authenticate(shown)
+                await one.authenticate(shown, not_in_url)
             assert caught.value.log_fields == {"key": key.id}
             assert ("RateLimit-Limit" in caught.value.headers) == (key is limited)
         with pytest.raises(KeyRefusedError) as caught:
-            await one.authenticate(header[:-1] + ("a" if header[-1] != "a" else "b"))
+            await one.authenticate(header[:-1] + ("a" if header[-1] != "a" else "b"), not_in_url)
         assert caught.value.log_fields == {}, "an id is public: whoever names it need not have the key"
 
 
 async def test_authenticate_without_key_is_refused(redis: RedisServer) -> None:
     async with authenticator(redis) as one:
         with pytest.raises(KeyRequiredError):
-            await one.authenticate(None)
+            await one.authenticate(None, not_in_url)
         with pytest.raises(KeyRefusedError):
-            await one.authenticate("Bearer pw_x")
+            await one.authenticate("Bearer pw_x", not_in_url)
 
 
 async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisServer) -> None:
     operator, header = await new_key(redis, scopes=(Scope.OPERATE,))
     _, other = await new_key(redis)
     async with authenticator(redis) as one:
-        assert await one.require_operator(f"Bearer {TOKEN}") == OPERATOR
-        assert await one.require_operator(header) == operator.id
+        assert await one.require_operator(f"Bearer {TOKEN}", not_in_url) == OPERATOR
+        assert await one.require_operator(header, not_in_url) == operator.id
         with pytest.raises(KeyRefusedError, match="lacks the scope operate"):
-            await one.require_operator(other)
+            await one.require_operator(other, not_in_url)
 
 
 async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisServer) -> None:
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
-            await one.require_operator(f"Bearer {TOKEN}")
+            await one.require_operator(f"Bearer {TOKEN}", not_in_url)
 
 
 async def test_each_refusal_says_why_and_is_counted(redis: RedisServer) -> None:
@@ -101,10 +105,10 @@ async def test_each_refusal_says_why_and_is_counted(redis: RedisServer) -> None:
     _, header = await new_key(redis)
     async with authenticator(redis, metrics=metrics) as one, authenticator(nowhere(), metrics=metrics) as without_redis:
         for refused, reason, code, detail in (
-            (one.authenticate(None), "none", "key-required", "Authorization: Bearer KEY"),
-            (one.authenticate("Bearer x"), "key", "key-refused", "wrong, revoked or expired"),
-            (one.require_operator(header), "scope", "key-refused", "lacks the scope operate"),
-            (without_redis.authenticate(header), "unavailable", "keys-unavailable", "looked up"),
+            (one.authenticate(None, not_in_url), "none", "key-required", "Authorization: Bearer KEY"),
+            (one.authenticate("Bearer x", not_in_url), "key", "key-refused", "wrong, revoked or expired"),
+            (one.require_operator(header, not_in_url), "scope", "key-refused", "lacks the scope operate"),
+            (without_redis.authenticate(header, not_in_url), "unavailable", "keys-unavailable", "looked up"),
         ):
             with pytest.raises(PairwayError) as caught:
                 await refused
@@ -112,4 +116,22 @@ async def test_each_refusal_says_why_and_is_counted(redis: RedisServer) -> None:
             assert metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": reason}) == 1
     async with authenticator(redis, on=False, metrics=metrics) as one:
         with pytest.raises(KeyRefusedError, match="not the operator token"):
-            await one.require_operator("Bearer not-the-token")
+            await one.require_operator("Bearer not-the-token", not_in_url)
+
+
+async def test_operators_key_in_a_url_is_refused_everywhere(redis: RedisServer) -> None:
+    operator, header = await new_key(redis, scopes=(Scope.OPERATE, Scope.TRANSLATE))
+    _, other = await new_key(redis)
+    searched: list[str] = []
+
+    def in_url(key: str) -> bool:
+        searched.append(key)
+        return True
+
+    async with authenticator(redis) as one:
+        for refused in (one.authenticate(header, in_url), one.require_operator(header, in_url)):
+            with pytest.raises(KeyRefusedError, match="revoke the key") as caught:
+                await refused
+            assert caught.value.log_fields == {"key": operator.id}
+        await one.authenticate(other, in_url)
+    assert searched == [header.removeprefix("Bearer ")] * 2, "others' URLs are not searched"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 
@@ -9,7 +10,14 @@ import pytest
 
 from proxy.keys import cached_store
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cached_store import AWAY_SECONDS, FRESH_SECONDS, KNOWN_SECONDS, CachedKeyStore
+from proxy.keys.cached_store import (
+    AWAY_SECONDS,
+    FRESH_SECONDS,
+    KNOWN_SECONDS,
+    MAX_STRANGERS,
+    MAX_WAITING_STRANGERS,
+    CachedKeyStore,
+)
 from proxy.keys.store import KeyStore
 from proxy.redis_client import StoreUnavailableError
 from shared.protocol.errors import KeysUnavailableError
@@ -101,3 +109,36 @@ async def test_keys_are_known_for_an_hour_without_redis(store: KeyStore, own_red
         await opened.look_up(key.id)
     clock.now += AWAY_SECONDS
     assert await opened.look_up(key.id) == key, "asked again, half a second after it failed"
+
+
+async def test_guessed_ids_leave_turns_to_known_keys(own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They wait for a few turns of their own, and say nothing about Redis when these end."""
+    monkeypatch.setattr(cached_store, "MAX_TURN_SECONDS", 0.05)
+    store = KeyStore(own_redis.url, PREFIX, 60.0, time.time)
+    clock = HandClock()
+    cached, key = CachedKeyStore(store, clock, serves_without_redis=True), await new_key(store)
+    assert await cached.look_up(key.id) == key
+    clock.now += FRESH_SECONDS
+    read, reading, may_read = store.read, list[str](), asyncio.Event()
+
+    async def slow(key_id: str) -> ApiKey | None:
+        reading.append(key_id)
+        if key_id != key.id:
+            await may_read.wait()
+        return await read(key_id)
+
+    monkeypatch.setattr(store, "read", slow)
+    guesses = [asyncio.create_task(cached.look_up(f"{n:012}")) for n in range(2 * MAX_WAITING_STRANGERS)]
+    try:
+        await wait_until(lambda: sum(each.done() for each in guesses) == len(guesses) - MAX_STRANGERS, 60)
+        assert all(isinstance(each.exception(), KeysUnavailableError) for each in guesses if each.done())
+        assert await cached.look_up(key.id) == key
+        assert await cached.count(key.id, requests=1) is not None, "no outage began"
+        assert len(reading) == MAX_STRANGERS + 1
+        may_read.set()
+        assert await asyncio.gather(*guesses[:MAX_STRANGERS]) == [None] * MAX_STRANGERS
+        assert await cached.look_up("f" * 12) is None, "all turns were given back"
+    finally:
+        may_read.set()
+        await asyncio.gather(*guesses, return_exceptions=True)
+        await store.close()

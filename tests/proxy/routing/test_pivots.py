@@ -95,3 +95,11 @@ def test_tiers_group_urls_by_model_rank() -> None:
     fleet = snapshot(replica("a", "en>de", rank=1), replica("b", "en>de"), replica("c", "en>de", rank=1))
     assert fleet.tiers[pair("en>de")] == (("b",), ("a", "c"))
     assert set(fleet.ready[pair("en>de")]) == {"a", "b", "c"}
+
+
+def test_listed_pivots_are_the_best_by_preference_and_name() -> None:
+    fleet = snapshot(replica("a", "de>en", "de>es", "de>it", "en>fr", "es>fr", "it>fr", "it>pt", starting=("de>fr",)))
+    slow = Pivots(("es",), lambda each: 9.0 if "es" in (each.source, each.target) else 1.0)
+    assert pivot_pairs(fleet, slow) == {pair("de>fr"): ("es", True), pair("de>pt"): ("it", True)}
+    assert pivot_pairs(fleet, EVEN)[pair("de>fr")] == ("en", True)
+    assert pivot_pairs(fleet, Pivots((), lambda _: 1.0))[pair("de>fr")] == ("en", True)

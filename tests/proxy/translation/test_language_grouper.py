@@ -1,4 +1,4 @@
-"""Grouping with texts that were scored before: the same as without."""
+"""Grouping: texts that were scored before, targets that nobody serves, and the metric's label."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.translation.detection import DetectionService
-from proxy.translation.language_grouper import LanguageGrouper
+from proxy.translation.language_grouper import LanguageGrouper, possible_languages
 from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.translate_request import TranslateRequest
 from tests.proxy.samples import replica, snapshot
@@ -40,3 +40,38 @@ async def test_target_is_a_language_only_of_its_own_grouping(grouper: LanguageGr
     assert (await grouper.group(japanese, FLEET, scored)).results[0].warnings[0].code == "same-language"
     with pytest.raises(LanguageUndetectedError):
         await grouper.group(japanese.model_copy(update={"target_lang": "de"}), FLEET, scored)
+
+
+def test_regions_of_a_target_are_one_language() -> None:
+    sources = {"en", "fr"}
+    assert possible_languages(FLEET, "de") == sources | {"de"}
+    assert possible_languages(FLEET, "en-GB") == sources
+    assert {possible_languages(FLEET, f"sv-{number}") for number in range(100, 1000)} == {frozenset(sources | {"sv"})}
+    assert possible_languages(FLEET, "zh-TW") == sources | {"zh-Hant"}
+    assert possible_languages(FLEET, "cmn-CN") == sources | {"cmn"}
+
+
+async def test_metric_has_only_languages_that_are_served() -> None:
+    detector, metrics = LanguageDetector(), ProxyMetrics()
+    grouper = LanguageGrouper(detector, DetectionService(detector), metrics)
+    swedish = "Utskottet sammanträder i morgon för att diskutera den nya budgeten."
+    for target in ("sv-QX", "sv-AB", "sv-123", "sv"):
+        groups = await grouper.group(TranslateRequest(text=swedish, target_lang=target), FLEET)
+        assert groups.results[0].warnings[0].code == "same-language"
+    await grouper.group(TranslateRequest(text=TEXTS[0], target_lang="en-QX"), FLEET)
+    await grouper.group(TranslateRequest(text="今日はいい天気です。", target_lang="ja"), FLEET)
+    assert {values: count.value for values, count in metrics.detected.items()} == {
+        ("other",): 4,
+        ("en",): 1,
+        ("ja",): 1,
+    }
+
+
+async def test_new_targets_cost_no_new_comparisons() -> None:
+    detector = LanguageDetector()
+    grouper = LanguageGrouper(detector, DetectionService(detector), ProxyMetrics())
+    scored = await grouper.score(TranslateRequest(text=TEXTS[0], target_lang="de"))
+    for number in range(100, 200):
+        request = TranslateRequest(text=TEXTS[0], target_lang=f"en-{number}")
+        assert (await grouper.group(request, FLEET, scored)).results[0].source_lang == "en"
+    assert detector.served_sets == 1

@@ -20,7 +20,8 @@ from proxy.upstream.errors import UnreachableError
 def test_url_gives_host_port_and_host_header(url: str, host: str, port: int, named: str) -> None:
     address = address_of(url, "Authorization: x\r\n")
     assert (address.host, address.port, address.tls is not None) == (host, port, url.startswith("https"))
-    assert address.headers == f"Host: {named}\r\nAccept-Encoding: identity\r\nAuthorization: x\r\n"
+    program = "Sec-Pairway-Proxy: 1\r\n"
+    assert address.headers == f"Host: {named}\r\nAccept-Encoding: identity\r\n{program}Authorization: x\r\n"
 
 
 @pytest.mark.parametrize("url", ["http://replica:0x1", "http://replica:99999", "http://[::1"])

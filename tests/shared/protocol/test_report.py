@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from pydantic import ValidationError
 
-from shared.protocol.report import PairReport, ReplicaReport, ServedPairs
+from shared.protocol.report import MAX_REPORTED_PAIRS, PairReport, ReplicaReport, ServedPairs
 
 
 def test_report_with_unknown_fields_is_read() -> None:
@@ -18,6 +21,36 @@ def test_report_with_unknown_fields_is_read() -> None:
     assert str(read.pairs["x"].pair) == "en-zh-Hant"
     with pytest.raises(ValidationError):
         ReplicaReport.model_validate({**report, "state": "asleep"})
+
+
+MODEL = (
+    '{"running":1,"waiting":0,"limit":8,"steps":1,"step_age_s":0.1,"kv_used":0,"revision":"r","rate":2,'
+    '"room":{"bulk":{"ahead":0,"callers":0,"limit":9}}}'
+)
+REPORT = (
+    '{"replica_id":"a","version":"9","started_at":1,"state":"ready","in_flight":0,"weight":1,"models":{"m":MODEL},'
+    '"pairs":{"x":{"source":"en","target":"de","model":"m","ready":false,"why":null,"ready_in_s":1}}}'
+).replace("MODEL", MODEL)
+
+
+@pytest.mark.parametrize("figure", ["1e999", "-1e999", "NaN", "1e300", "-1", "1" + "0" * 400])
+@pytest.mark.parametrize("name", ["weight", "rate", "limit", "ahead", "callers", "ready_in_s", "step_age_s", "steps"])
+def test_report_with_an_impossible_figure_is_refused(name: str, figure: str) -> None:
+    assert ReplicaReport.model_validate_json(REPORT)
+    changed, count = re.subn(rf'"{name}":[0-9.]+', f'"{name}":{figure}', REPORT)
+    assert count
+    with pytest.raises(ValidationError):
+        ReplicaReport.model_validate_json(changed)
+
+
+def test_report_with_too_many_pairs_is_refused() -> None:
+    report = json.loads(REPORT)
+    pair = report["pairs"]["x"]
+    report["pairs"] = {str(number): pair for number in range(MAX_REPORTED_PAIRS)}
+    assert len(ReplicaReport.model_validate_json(json.dumps(report)).pairs) == MAX_REPORTED_PAIRS
+    report["pairs"]["one more"] = pair
+    with pytest.raises(ValidationError):
+        ReplicaReport.model_validate_json(json.dumps(report))
 
 
 def test_pairs_version_follows_all_that_is_reported_of_the_pairs() -> None:

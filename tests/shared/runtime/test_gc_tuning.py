@@ -13,6 +13,30 @@ class Ring:
         self.own = self
 
 
+def test_rare_collections_end_with_their_block() -> None:
+    before = gc.get_threshold()
+    with gc_tuning.rare_collections(full=False):
+        assert gc.get_threshold()[2] == gc_tuning.NEVER
+        with gc_tuning.rare_collections():
+            assert gc.get_threshold()[2] == gc_tuning.GENERATION_1_COLLECTIONS
+    assert gc.get_threshold() == before
+
+
+async def test_garbage_is_collected_when_idle_and_at_last() -> None:
+    collections: list[None] = []
+    idle = [True, False, True]
+    collector = gc_tuning.IdleCollector(idle.pop, lambda: collections.append(None))
+    for expected in (1, 1, 2):
+        await collector.tick()
+        assert len(collections) == expected
+    busy = gc_tuning.IdleCollector(lambda: False, lambda: collections.append(None))
+    for _ in range(gc_tuning.MAX_PUT_OFF):
+        await busy.tick()
+    assert len(collections) == 2
+    await busy.tick()
+    assert len(collections) == 3
+
+
 def test_freeze_excludes_old_objects_and_collects_new_ones() -> None:
     kept = Ring()
     try:

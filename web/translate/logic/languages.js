@@ -2,6 +2,9 @@
 
 const RIGHT_TO_LEFT = new Set(["ar", "arc", "azb", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]);
 const RIGHT_TO_LEFT_SCRIPTS = new Set(["Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg"]);
+// BCP 47, and "auto".
+const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
+const MAX_TAG_CHARS = 35;
 
 /** Returns "rtl" or "ltr"; "auto" without a language, so that the text decides. */
 export function directionOf(tag) {
@@ -10,6 +13,11 @@ export function directionOf(tag) {
   const script = parts.find((part) => /^[A-Za-z]{4}$/.test(part));
   const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(title(script)) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
   return rtl ? "rtl" : "ltr";
+}
+
+/** Returns the language tag, or "" for anything else, such as markup in a link. */
+export function tagOrNone(tag) {
+  return tag.length <= MAX_TAG_CHARS && TAG.test(tag) ? tag : "";
 }
 
 /** Returns a language's name in the interface's language, such as "German". */

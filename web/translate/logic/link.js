@@ -1,5 +1,7 @@
 // A link that carries a text: in the fragment, which browsers do not send to servers.
 
+import { tagOrNone } from "./languages.js";
+
 const FORMATS = ["text", "html", "markdown"];
 /** Longer texts make addresses that programs cut. */
 export const MAX_LINKED_CHARS = 8000;
@@ -19,8 +21,8 @@ export function readFragment(fragment) {
   const format = fields.get("format") ?? "text";
   return {
     text: fields.get("text"),
-    source: fields.get("source") || "auto",
-    target: fields.get("target") ?? "",
+    source: tagOrNone(fields.get("source") ?? "") || "auto",
+    target: tagOrNone(fields.get("target") ?? ""),
     format: FORMATS.includes(format) ? format : "text",
   };
 }

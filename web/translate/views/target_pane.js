@@ -1,7 +1,7 @@
 // The pane for the translation: its text, what is wrong with it, and what to do with it.
 
 import { Component, html } from "../../common/view.js";
-import { directionOf, languageName } from "../logic/languages.js";
+import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { isTooLong } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
@@ -65,7 +65,7 @@ class Preview extends Component {
 
 // Its frame has no scripts, and the page's policy loads nothing into it.
 function previewDocument(translation, target) {
-  return `<!doctype html><html lang="${target}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${previewHtml(translation)}`;
+  return `<!doctype html><html lang="${tagOrNone(target)}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${previewHtml(translation)}`;
 }
 
 function Warnings({ state, text }) {

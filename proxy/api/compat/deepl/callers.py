@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from fastapi import Request
 
 from proxy.api.compat.fields import Fields, header_key, parse_fields, query_fields
-from proxy.context import context
-from proxy.keys.api_key import ApiKey, Scope
-from shared.http.body import read_body
-from shared.http.request_context import add_log_fields, add_response_headers
-from shared.protocol.deadline import Deadline
+from proxy.api.compat.key_scan import find_key
+from proxy.api.exchange import SMALL_SECONDS, RequestExchange
+from shared.http.request_context import add_response_headers, request_header
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.headers import BEARER
 
 _SCHEMES: Final = ("DeepL-Auth-Key", BEARER)
 _KEY_FIELD: Final = "auth_key"
+READER: Final = JsonReader((_KEY_FIELD, "type"))
 # The parameters of a list of languages, and a key.
 SMALL_BODY_BYTES: Final = 4096
-SMALL_BODY_SECONDS: Final = 5.0
 # Names of fields that had no effect.
 IGNORED_HEADER: Final = "X-Pairway-Ignored"
 MAX_IGNORED: Final = 16
@@ -34,47 +33,37 @@ def header_authorization(request: Request) -> str | None:
     return f"{BEARER} {key}" if key else None
 
 
-def body_authorization(fields: Fields) -> str | None:
+def find_authorization(request: Request, body: bytes) -> str | None:
     """Return the body's key as a bearer's, None without one.
 
     One in the URL is no key.
     """
-    key = "" if fields.in_url else fields.text(_KEY_FIELD)
+    key = find_key(request_header(request, "content-type") or "", body, (_KEY_FIELD,))
     return f"{BEARER} {key}" if key else None
 
 
-async def read_parameters(request: Request) -> Fields:
-    """Read the parameters in the query and in a small body.
+async def receive_parameters(exchange: RequestExchange) -> Fields:
+    """Authenticate the caller; return the parameters in query and body.
 
     DeepL's client for Python sends a form with its GETs. With a body, a key in the query is left out.
 
     Raises:
-        PairwayError: the body is too large or too slow, or cannot be read.
+        PairwayError: the key is missing or refused, or the body is too large or too slow, or cannot be read.
     """
-    deadline = Deadline.after(SMALL_BODY_SECONDS, time.monotonic)
-    with context(request).process.keyless_body_budget.reserve() as reservation:
-        body = await read_body(request, SMALL_BODY_BYTES, deadline, reservation)
-        fields = query_fields(request)
-        in_body = await parse_fields(request, body) if body else fields
-        if in_body.in_url:
-            return fields
-        in_query = {name: value for name, value in fields.members.items() if name != _KEY_FIELD}
-        return Fields({**in_query, **in_body.members})
+    request = exchange.request
+    find = partial(find_authorization, request)
+    body = await exchange.receive(header_authorization(request), find, SMALL_BODY_BYTES)
+    fields = query_fields(request)
+    in_body = await parse_fields(request, body, READER) if body else fields
+    if in_body.in_url:
+        return fields
+    in_query = {name: value for name, value in fields.members.items() if name != _KEY_FIELD}
+    return Fields({**in_query, **in_body.members})
 
 
-async def identify(request: Request, fields: Fields) -> ApiKey | None:
-    """Return the caller's key, None if keys are off; nothing is counted.
-
-    Raises:
-        PairwayError: the key is missing or refused.
-    """
-    authenticator = context(request).keys.authenticator
-    if not authenticator.on:
-        return None
-    authorization = header_authorization(request) or body_authorization(fields)
-    key = await authenticator.identify(authorization, Scope.TRANSLATE)
-    add_log_fields(request, key=key.id)
-    return key
+def small_exchange(request: Request) -> RequestExchange:
+    """Return the uncounted exchange of a request about keys or languages."""
+    return RequestExchange(request, SMALL_SECONDS, counts=False)
 
 
 def note_ignored(request: Request, names: Sequence[str]) -> None:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final, TypeVar
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
-from proxy.api import auth
-from proxy.api.compat.compat_api import CompatRoute
+from proxy.api.compat.compat_api import CompatRoute, Handler
 from proxy.api.compat.deepl.callers import header_authorization, note_ignored
 from proxy.api.compat.deepl.entry_lines import TSV, to_tsv
 from proxy.api.compat.deepl.errors import json_answer, with_trace
 from proxy.api.compat.deepl.glossary_request import (
     DICTIONARY_FIELDS,
+    READER,
     ignored_names,
     read_dictionary,
     read_edit,
@@ -27,14 +26,13 @@ from proxy.api.compat.deepl.glossary_request import (
 )
 from proxy.api.compat.deepl.languages import deepl_code
 from proxy.api.compat.fields import Fields, parse_fields, query_fields
+from proxy.api.exchange import RequestExchange
 from proxy.context import context
-from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES, Dictionary, DictionaryInfo, GlossaryInfo, parse_id
-from proxy.glossaries.owner import GlossaryOwner
+from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES, Dictionary, DictionaryInfo, Glossary, GlossaryInfo, parse_id
 from proxy.glossaries.store import GlossaryStore
-from shared.http.body import read_body
 from shared.http.request_context import add_log_fields, request_header
 from shared.languages import LanguagePair
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.parsing.long_bodies import parse_in_turn
 from shared.protocol.errors import BadRequestError, UnsupportedMediaError
 
 T = TypeVar("T")
@@ -47,149 +45,149 @@ _V2_FIELDS: Final = ("name", *DICTIONARY_FIELDS)
 _V3_FIELDS: Final = ("name", "dictionaries")
 
 
-async def create_v2(request: Request) -> Response:
+async def create_v2(exchange: RequestExchange) -> Response:
     """Answer ``POST /v2/glossaries``."""
-    owner = await _identify(request)
-    draft = await _read(request, read_v2_draft, _V2_FIELDS)
-    glossary = await _store(request).create(owner, draft)
-    return _json(request, _v2(glossary.info, _only_dictionary(glossary.info)), _CREATED)
+    draft = await _read(exchange, read_v2_draft, _V2_FIELDS)
+    info = (await exchange.before_deadline(_store(exchange).create(exchange.glossary_owner, draft))).info
+    return _json(exchange, _v2(info, _only_dictionary(info)), _CREATED)
 
 
-async def list_v2(request: Request) -> Response:
+async def list_v2(exchange: RequestExchange) -> Response:
     """Answer ``GET /v2/glossaries``: those of one dictionary."""
-    listed = await _store(request).list_all(await _identify(request))
+    listed = await exchange.before_deadline(_store(exchange).list_all(exchange.glossary_owner))
     return _json(
-        request, {"glossaries": [_v2(info, info.dictionaries[0]) for info in listed if len(info.dictionaries) == 1]}
+        exchange, {"glossaries": [_v2(info, info.dictionaries[0]) for info in listed if len(info.dictionaries) == 1]}
     )
 
 
-async def show_v2(request: Request) -> Response:
+async def show_v2(exchange: RequestExchange) -> Response:
     """Answer ``GET /v2/glossaries/ID``."""
-    info = await _info(request, await _identify(request))
-    return _json(request, _v2(info, _only_dictionary(info)))
+    info = await _info(exchange)
+    return _json(exchange, _v2(info, _only_dictionary(info)))
 
 
-async def show_v2_entries(request: Request) -> Response:
+async def show_v2_entries(exchange: RequestExchange) -> Response:
     """Answer ``GET /v2/glossaries/ID/entries``."""
-    owner = await _identify(request)
+    request = exchange.request
     accepted = (request_header(request, "accept") or "*/*").lower().split(",")
     if _ACCEPTED.isdisjoint(each.partition(";")[0].strip() for each in accepted):
         raise UnsupportedMediaError(f"Entries are answered as {_TSV_TYPE}; Accept must have it or */*.")
-    glossary = await _store(request).read(owner, _glossary_id(request))
+    glossary = await _glossary(exchange)
     only = _only_dictionary(glossary.info)
     dictionary = glossary.dictionary(LanguagePair(only.source_lang, only.target_lang))
     return with_trace(request, Response(to_tsv(dictionary.entries), media_type=f"{_TSV_TYPE}; charset=UTF-8"))
 
 
-async def delete_v2(request: Request) -> Response:
+async def delete_v2(exchange: RequestExchange) -> Response:
     """Answer ``DELETE /v2/glossaries/ID``; as DeepL's, not for several dictionaries."""
-    owner = await _identify(request)
-    _only_dictionary(await _info(request, owner))
-    return await _delete(request, owner)
+    _only_dictionary(await _info(exchange))
+    return await delete_v3(exchange)
 
 
-async def create_v3(request: Request) -> Response:
+async def create_v3(exchange: RequestExchange) -> Response:
     """Answer ``POST /v3/glossaries``."""
-    owner = await _identify(request)
-    draft = await _read(request, read_v3_draft, _V3_FIELDS)
-    return _json(request, _v3((await _store(request).create(owner, draft)).info), _CREATED)
+    draft = await _read(exchange, read_v3_draft, _V3_FIELDS)
+    created = await exchange.before_deadline(_store(exchange).create(exchange.glossary_owner, draft))
+    return _json(exchange, _v3(created.info), _CREATED)
 
 
-async def list_v3(request: Request) -> Response:
+async def list_v3(exchange: RequestExchange) -> Response:
     """Answer ``GET /v3/glossaries``."""
-    listed = await _store(request).list_all(await _identify(request))
-    return _json(request, {"glossaries": [_v3(info) for info in listed]})
+    listed = await exchange.before_deadline(_store(exchange).list_all(exchange.glossary_owner))
+    return _json(exchange, {"glossaries": [_v3(info) for info in listed]})
 
 
-async def show_v3(request: Request) -> Response:
+async def show_v3(exchange: RequestExchange) -> Response:
     """Answer ``GET /v3/glossaries/ID``."""
-    return _json(request, _v3(await _info(request, await _identify(request))))
+    return _json(exchange, _v3(await _info(exchange)))
 
 
-async def edit(request: Request) -> Response:
+async def edit(exchange: RequestExchange) -> Response:
     """Answer ``PATCH /v3/glossaries/ID``: a name, and entries to merge."""
-    owner = await _identify(request)
-    changes = await _read(request, read_edit, _V3_FIELDS)
-    return _json(request, _v3((await _store(request).update(owner, _glossary_id(request), changes.apply)).info))
+    changes = await _read(exchange, read_edit, _V3_FIELDS)
+    return _json(exchange, _v3((await _update(exchange, changes.apply)).info))
 
 
-async def delete_v3(request: Request) -> Response:
+async def delete_v3(exchange: RequestExchange) -> Response:
     """Answer ``DELETE /v3/glossaries/ID``."""
-    return await _delete(request, await _identify(request))
+    await exchange.before_deadline(_store(exchange).delete(exchange.glossary_owner, _glossary_id(exchange)))
+    return with_trace(exchange.request, Response(status_code=_NO_CONTENT))
 
 
-async def show_v3_entries(request: Request) -> Response:
+async def show_v3_entries(exchange: RequestExchange) -> Response:
     """Answer ``GET /v3/glossaries/ID/entries``, of one pair."""
-    owner = await _identify(request)
-    pair = read_pair(query_fields(request).members)
-    dictionary = (await _store(request).read(owner, _glossary_id(request))).dictionary(pair)
+    pair = read_pair(query_fields(exchange.request).members)
+    dictionary = (await _glossary(exchange)).dictionary(pair)
     entries = {"entries": to_tsv(dictionary.entries), "entries_format": TSV}
-    return _json(request, {"dictionaries": [_languages(dictionary) | entries]})
+    return _json(exchange, {"dictionaries": [_languages(dictionary) | entries]})
 
 
-async def replace_dictionary(request: Request) -> Response:
+async def replace_dictionary(exchange: RequestExchange) -> Response:
     """Answer ``PUT /v3/glossaries/ID/dictionaries``."""
-    owner = await _identify(request)
-    dictionary = await _read(request, _read_one, DICTIONARY_FIELDS)
-    await _store(request).update(owner, _glossary_id(request), lambda before: before.with_dictionary(dictionary))
-    return _json(request, _languages(dictionary) | {"entry_count": len(dictionary.entries)})
+    dictionary = await _read(exchange, _read_one, DICTIONARY_FIELDS)
+    await _update(exchange, lambda before: before.with_dictionary(dictionary))
+    return _json(exchange, _languages(dictionary) | {"entry_count": len(dictionary.entries)})
 
 
-async def delete_dictionary(request: Request) -> Response:
+async def delete_dictionary(exchange: RequestExchange) -> Response:
     """Answer ``DELETE /v3/glossaries/ID/dictionaries``, of one pair."""
-    owner = await _identify(request)
-    pair = read_pair(query_fields(request).members)
-    await _store(request).update(owner, _glossary_id(request), lambda before: before.without_dictionary(pair))
-    return with_trace(request, Response(status_code=_NO_CONTENT))
+    pair = read_pair(query_fields(exchange.request).members)
+    await _update(exchange, lambda before: before.without_dictionary(pair))
+    return with_trace(exchange.request, Response(status_code=_NO_CONTENT))
 
 
-async def _identify(request: Request) -> GlossaryOwner:
-    """Authenticate the caller, count the request, and return the owner."""
-    base = context(request).settings.time_limits.base
-    deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
-    authorization = header_authorization(request)
-    return auth.glossary_owner(await auth.authenticate(request, deadline, authorization), authorization)
+def _entered(serve: Callable[[RequestExchange], Awaitable[Response]]) -> Handler:
+    """Return a handler that first authenticates the owner."""
+
+    async def handle(request: Request) -> Response:
+        with RequestExchange(request) as exchange:
+            await exchange.authenticate(header_authorization(request))
+            _ = exchange.glossary_owner
+            return await serve(exchange)
+
+    return handle
 
 
-async def _read(request: Request, reader: Callable[[Fields], T], known: Sequence[str]) -> T:
+async def _read(exchange: RequestExchange, reader: Callable[[Fields], T], known: Sequence[str]) -> T:
     """Read the body with a reader, and report unknown fields.
 
     Raises:
         PairwayError: the body is empty, too large or too slow, or cannot be read, or a field is wrong.
     """
-    parts = context(request)
-    limit = min(GLOSSARY_BODY_BYTES, parts.settings.max_bodies_bytes)
-    deadline = Deadline.after(parts.settings.time_limits.base, time.monotonic)
-    with parts.process.body_budget.reserve() as reservation:
-        body = await read_body(request, limit, deadline, reservation)
-        if not body:
-            raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
-        fields = await parse_fields(request, body)
-        note_ignored(request, ignored_names(fields, known))
-        return await asyncio.to_thread(reader, fields)
+    request = exchange.request
+    body = await exchange.read_body(min(GLOSSARY_BODY_BYTES, context(request).settings.max_bodies_bytes))
+    if not body:
+        raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
+    fields = await parse_fields(request, body, READER)
+    note_ignored(request, ignored_names(fields, known))
+    return await parse_in_turn(len(body), partial(reader, fields))
 
 
 def _read_one(fields: Fields) -> Dictionary:
     return read_dictionary(fields.members)
 
 
-def _store(request: Request) -> GlossaryStore:
-    return context(request).glossaries.store
+def _store(exchange: RequestExchange) -> GlossaryStore:
+    return context(exchange.request).glossaries.store
 
 
-def _glossary_id(request: Request) -> str:
-    glossary_id = parse_id(request.path_params["glossary_id"])
-    add_log_fields(request, glossary=glossary_id)
+def _glossary_id(exchange: RequestExchange) -> str:
+    glossary_id = parse_id(exchange.request.path_params["glossary_id"])
+    add_log_fields(exchange.request, glossary=glossary_id)
     return glossary_id
 
 
-async def _info(request: Request, owner: GlossaryOwner) -> GlossaryInfo:
-    return await _store(request).info(owner, _glossary_id(request))
+async def _info(exchange: RequestExchange) -> GlossaryInfo:
+    return await exchange.before_deadline(_store(exchange).info(exchange.glossary_owner, _glossary_id(exchange)))
 
 
-async def _delete(request: Request, owner: GlossaryOwner) -> Response:
-    await _store(request).delete(owner, _glossary_id(request))
-    return with_trace(request, Response(status_code=_NO_CONTENT))
+async def _glossary(exchange: RequestExchange) -> Glossary:
+    return await exchange.before_deadline(_store(exchange).read(exchange.glossary_owner, _glossary_id(exchange)))
+
+
+async def _update(exchange: RequestExchange, change: Callable[[Glossary], Glossary]) -> Glossary:
+    update = _store(exchange).update(exchange.glossary_owner, _glossary_id(exchange), change)
+    return await exchange.before_deadline(update)
 
 
 def _only_dictionary(info: GlossaryInfo) -> DictionaryInfo:
@@ -232,24 +230,24 @@ def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _json(request: Request, answer: Mapping[str, object], status: int = 200) -> Response:
-    response = json_answer(request, to_json(answer))
+def _json(exchange: RequestExchange, answer: Mapping[str, object], status: int = 200) -> Response:
+    response = json_answer(exchange.request, to_json(answer))
     response.status_code = status
     return response
 
 
 ROUTES: Final = (
-    CompatRoute(("GET",), "/v2/glossaries", list_v2, at_root=True),
-    CompatRoute(("POST",), "/v2/glossaries", create_v2, at_root=True),
-    CompatRoute(("GET",), "/v2/glossaries/{glossary_id}", show_v2, at_root=True),
-    CompatRoute(("DELETE",), "/v2/glossaries/{glossary_id}", delete_v2, at_root=True),
-    CompatRoute(("GET",), "/v2/glossaries/{glossary_id}/entries", show_v2_entries, at_root=True),
-    CompatRoute(("GET",), "/v3/glossaries", list_v3, at_root=True),
-    CompatRoute(("POST",), "/v3/glossaries", create_v3, at_root=True),
-    CompatRoute(("GET",), "/v3/glossaries/{glossary_id}", show_v3, at_root=True),
-    CompatRoute(("PATCH",), "/v3/glossaries/{glossary_id}", edit, at_root=True),
-    CompatRoute(("DELETE",), "/v3/glossaries/{glossary_id}", delete_v3, at_root=True),
-    CompatRoute(("GET",), "/v3/glossaries/{glossary_id}/entries", show_v3_entries, at_root=True),
-    CompatRoute(("PUT",), "/v3/glossaries/{glossary_id}/dictionaries", replace_dictionary, at_root=True),
-    CompatRoute(("DELETE",), "/v3/glossaries/{glossary_id}/dictionaries", delete_dictionary, at_root=True),
+    CompatRoute(("GET",), "/v2/glossaries", _entered(list_v2), at_root=True),
+    CompatRoute(("POST",), "/v2/glossaries", _entered(create_v2), at_root=True),
+    CompatRoute(("GET",), "/v2/glossaries/{glossary_id}", _entered(show_v2), at_root=True),
+    CompatRoute(("DELETE",), "/v2/glossaries/{glossary_id}", _entered(delete_v2), at_root=True),
+    CompatRoute(("GET",), "/v2/glossaries/{glossary_id}/entries", _entered(show_v2_entries), at_root=True),
+    CompatRoute(("GET",), "/v3/glossaries", _entered(list_v3), at_root=True),
+    CompatRoute(("POST",), "/v3/glossaries", _entered(create_v3), at_root=True),
+    CompatRoute(("GET",), "/v3/glossaries/{glossary_id}", _entered(show_v3), at_root=True),
+    CompatRoute(("PATCH",), "/v3/glossaries/{glossary_id}", _entered(edit), at_root=True),
+    CompatRoute(("DELETE",), "/v3/glossaries/{glossary_id}", _entered(delete_v3), at_root=True),
+    CompatRoute(("GET",), "/v3/glossaries/{glossary_id}/entries", _entered(show_v3_entries), at_root=True),
+    CompatRoute(("PUT",), "/v3/glossaries/{glossary_id}/dictionaries", _entered(replace_dictionary), at_root=True),
+    CompatRoute(("DELETE",), "/v3/glossaries/{glossary_id}/dictionaries", _entered(delete_dictionary), at_root=True),
 )

@@ -8,13 +8,15 @@ from typing import Final, NamedTuple, cast
 
 from proxy.api.compat.deepl.entry_lines import FORMATS, TSV, parse_entries
 from proxy.api.compat.fields import Fields
-from proxy.api.compat.language_codes import is_known, parse_code
+from proxy.api.compat.language_codes import parse_code
 from proxy.glossaries.glossary import MAX_DICTIONARIES, Dictionary, Glossary, GlossaryChanges, GlossaryDraft, validated
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, is_registered
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError, TooLargeError
 
 # Members of a dictionary, which are fields of their own in version 2 and in requests for one dictionary.
 DICTIONARY_FIELDS: Final = ("source_lang", "target_lang", "entries", "entries_format")
+READER: Final = JsonReader((*DICTIONARY_FIELDS, "name", "dictionaries"))
 # Forms have dictionaries[0].source_lang, or dictionaries[0][source_lang].
 _IN_FORM: Final = re.compile(r"dictionaries\[(\d{1,4})\](?:\.(\w+)|\[(\w+)\])")
 _SHOWN_CHARS: Final = 40
@@ -72,7 +74,7 @@ def read_dictionary(members: Mapping[str, object]) -> Dictionary:
     if pair.source == pair.target:
         raise BadRequestError(f"Unsupported glossary source and target language pair: both are {pair.source}.")
     for name, tag in zip(("source_lang", "target_lang"), pair, strict=True):
-        if not is_known(tag):
+        if not is_registered(tag):
             raise BadRequestError(f"Value for '{name}' not supported: no language has the code {tag}.")
     entries_format = TSV if members.get("entries_format") in (None, "") else _string(members, "entries_format")
     if entries_format not in FORMATS:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatRoute
-from proxy.api.compat.deepl.callers import identify, read_parameters
+from proxy.api.compat.deepl.callers import receive_parameters, small_exchange
 from proxy.api.compat.deepl.errors import json_answer
 from proxy.api.compat.language_codes import english_name, tag_of
-from proxy.api.compat.served_languages import served_targets
+from proxy.api.compat.served_languages import known_targets, served_list
+from proxy.fleet.snapshot import Snapshot
+from proxy.routing.language_lists import Render
+from proxy.routing.pivots import Pivots
 from shared.languages import CACHED_TAGS, closeness
 from shared.protocol.errors import BadRequestError, NotFoundError
 
@@ -76,41 +80,31 @@ def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLangu
     ``targets`` are those of each source.
     """
     sources = {code for tag in targets for code in _source_codes(tag)}
-    accepted = {code for tags in targets.values() for tag in tags for code in _target_codes(tag)}
+    accepted = {code for tag in set(chain.from_iterable(targets.values())) for code in _target_codes(tag)}
     return [CodedLanguage(code, code in sources, code in accepted) for code in sorted(sources | accepted)]
 
 
 async def serve_v2_languages(request: Request) -> Response:
     """Answer ``/v2/languages``; ``type`` is in the query or the body."""
-    fields = await read_parameters(request)
-    await identify(request, fields)
+    with small_exchange(request) as exchange:
+        fields = await receive_parameters(exchange)
     kind = fields.members.get("type", "source")
     if kind not in ("source", "target"):
         raise BadRequestError("Parameter 'type' is invalid. 'source' and 'target' are valid values.")
-    languages = coded_languages(await served_targets(request))
-    listed = [_v2_target(each) for each in languages if each.is_target and each.code not in _NO_V2_TARGETS]
-    if kind == "source":
-        listed = [_v2_source(each) for each in languages if each.is_source]
-    return json_answer(request, to_json(listed))
+    return json_answer(request, await served_list(request, _v2_sources if kind == "source" else _v2_targets))
 
 
 async def serve_glossary_pairs(request: Request) -> Response:
     """Answer ``/v2/glossary-language-pairs``: served pairs, without variants."""
-    await identify(request, await read_parameters(request))
-    pairs = {
-        (_base(source), _base(target))
-        for source, targets in (await served_targets(request)).items()
-        for target in targets
-        if _base(source) != _base(target)
-    }
-    listed = [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]
-    return json_answer(request, to_json({"supported_languages": listed}))
+    with small_exchange(request) as exchange:
+        await receive_parameters(exchange)
+    return json_answer(request, await served_list(request, _glossary_pairs))
 
 
 async def serve_v3_languages(request: Request) -> Response:
     """Answer ``/v3/languages``."""
-    fields = await read_parameters(request)
-    await identify(request, fields)
+    with small_exchange(request) as exchange:
+        fields = await receive_parameters(exchange)
     resource = fields.text("resource")
     if not resource and "product" in fields.members:
         raise BadRequestError("The 'product' parameter has been renamed to 'resource'.")
@@ -119,12 +113,13 @@ async def serve_v3_languages(request: Request) -> Response:
     render = _V3_RENDERERS.get(resource)
     if render is None:
         raise BadRequestError(f"Missing or invalid argument: resource must be {' or '.join(_V3_RENDERERS)}.")
-    return json_answer(request, to_json(render(coded_languages(await served_targets(request)))))
+    return json_answer(request, await served_list(request, render))
 
 
 async def serve_v3_resources(request: Request) -> Response:
     """Answer ``/v3/languages/resources``."""
-    await identify(request, await read_parameters(request))
+    with small_exchange(request) as exchange:
+        await receive_parameters(exchange)
     features = [
         {"name": "auto_detection", "needs_source_support": True},
         {"name": "glossary", "needs_source_support": True, "needs_target_support": True},
@@ -167,6 +162,30 @@ def _fits(code: str, tag: str) -> bool:
     return closeness(tag_of(code) or code, tag) is not None
 
 
+def _served(snapshot: Snapshot, pivots: Pivots | None) -> Sequence[CodedLanguage]:
+    return coded_languages(known_targets(snapshot, pivots))
+
+
+def _v2_sources(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    return to_json([_v2_source(each) for each in _served(snapshot, pivots) if each.is_source])
+
+
+def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    targets = (each for each in _served(snapshot, pivots) if each.is_target)
+    return to_json([_v2_target(each) for each in targets if each.code not in _NO_V2_TARGETS])
+
+
+def _glossary_pairs(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    pairs = {
+        (_base(source), _base(target))
+        for source, targets in known_targets(snapshot, pivots).items()
+        for target in targets
+        if _base(source) != _base(target)
+    }
+    listed = [{"source_lang": source, "target_lang": target} for source, target in sorted(pairs)]
+    return to_json({"supported_languages": listed})
+
+
 def _v2_source(language: CodedLanguage) -> dict[str, object]:
     return {"language": language.code.upper(), "name": language.name}
 
@@ -176,16 +195,15 @@ def _v2_target(language: CodedLanguage) -> dict[str, object]:
     return {"language": language.code.upper(), "name": language.name, "supports_formality": False}
 
 
-def _v3_texts(languages: Sequence[CodedLanguage]) -> list[dict[str, object]]:
-    return [
-        _v3(each, ("auto_detection", "glossary", "tag_handling") if each.is_source else ("glossary", "tag_handling"))
-        for each in languages
-    ]
+def _v3_texts(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    both = ("glossary", "tag_handling")
+    served = _served(snapshot, pivots)
+    return to_json([_v3(each, ("auto_detection", *both) if each.is_source else both) for each in served])
 
 
-def _v3_glossaries(languages: Sequence[CodedLanguage]) -> list[dict[str, object]]:
+def _v3_glossaries(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
     """Return languages without variants, which glossaries do not tell apart."""
-    return [_v3(each, ()) for each in languages if each.code not in _ALL_VARIANTS]
+    return to_json([_v3(each, ()) for each in _served(snapshot, pivots) if each.code not in _ALL_VARIANTS])
 
 
 def _v3(language: CodedLanguage, features: Sequence[str]) -> dict[str, object]:
@@ -200,7 +218,7 @@ def _v3(language: CodedLanguage, features: Sequence[str]) -> dict[str, object]:
 
 
 _ALL_VARIANTS: Final = frozenset(code for codes in _VARIANTS.values() for code in codes)
-_V3_RENDERERS: Final[Mapping[str, Callable[[Sequence[CodedLanguage]], list[dict[str, object]]]]] = {
+_V3_RENDERERS: Final[Mapping[str, Render]] = {
     TEXTS: _v3_texts,
     GLOSSARIES: _v3_glossaries,
 }

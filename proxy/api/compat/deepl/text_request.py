@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from proxy.api.compat.fields import Fields
 from proxy.api.compat.language_codes import parse_code, parse_source
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError
 from shared.protocol.options import SentenceSplitting
 from shared.protocol.translate_request import AUTO, TextFormat
@@ -207,3 +208,5 @@ _READERS: Final[Mapping[str, Callable[[TextRequest, str, object], None]]] = {
     "custom_instructions": _refuse,
     "translation_memory_id": _refuse,
 }
+# Members that are read.
+READER: Final = JsonReader(_READ | _READERS.keys())

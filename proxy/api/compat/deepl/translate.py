@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatRoute
-from proxy.api.compat.deepl.callers import body_authorization, header_authorization, note_ignored
+from proxy.api.compat.deepl.callers import find_authorization, header_authorization, note_ignored
 from proxy.api.compat.deepl.errors import json_answer
 from proxy.api.compat.deepl.languages import source_code
-from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
-from proxy.api.compat.fields import read_fields
+from proxy.api.compat.deepl.text_request import READER, TextRequest, read_text_request
+from proxy.api.compat.fields import fields_of
 from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.glossaries.term_finder import TRUNCATED
-from proxy.translation.transient_faults import is_transient
 from shared.protocol.answers import Translation
-from shared.protocol.errors import BadRequestError, PairwayError
+from shared.protocol.errors import BadRequestError
 
 # DeepL's client for Python gives up after 10 s and repeats the request within 2 s.
 LINGER_SECONDS: Final = 15.0
@@ -32,13 +32,9 @@ _DEFAULT_SOURCE: Final = "EN"
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /v2/translate``."""
     with TranslationRun(request) as run:
-        authorization = header_authorization(request)
-        if authorization is not None:
-            await _authenticate_early(run, authorization)
-        fields = await read_fields(run)
         run.linger_seconds, run.queue_seconds = LINGER_SECONDS, QUEUE_SECONDS
-        if not run.is_authenticated:
-            await run.authenticate(authorization or body_authorization(fields))
+        body = await run.receive(header_authorization(request), partial(find_authorization, request))
+        fields = await fields_of(request, body, READER)
         if fields.in_url:
             raise BadRequestError("The body is empty: send text and target_lang in it, as JSON or as a form.")
         asked = read_text_request(fields)
@@ -50,18 +46,6 @@ async def serve_translate(request: Request) -> Response:
             truncated |= is_cut
         results = await translate_list(run, native, *[TRUNCATED] * truncated)
         return json_answer(request, render_results(asked, results))
-
-
-async def _authenticate_early(run: TranslationRun, authorization: str) -> None:
-    """Identify the caller, unless a transient fault is to be waited for.
-
-    Nobody waits before the body is read: the connection is not watched then.
-    """
-    try:
-        await run.authenticate(authorization)
-    except PairwayError as error:
-        if not is_transient(error, QUEUE_SECONDS):
-            raise
 
 
 def render_results(asked: TextRequest, results: Sequence[Translation]) -> bytes:

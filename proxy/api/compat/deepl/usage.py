@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.compat_api import CompatRoute
-from proxy.api.compat.deepl.callers import identify, read_parameters
+from proxy.api.compat.deepl.callers import receive_parameters, small_exchange
 from proxy.api.compat.deepl.errors import json_answer
 from proxy.context import context
 from proxy.keys.api_key import ApiKey
@@ -20,9 +20,11 @@ UNLIMITED: Final = 1_000_000_000_000
 
 async def serve_usage(request: Request) -> Response:
     """Answer ``/v2/usage``; the request is not counted."""
-    key = await identify(request, await read_parameters(request))
-    usage = None if key is None else await context(request).keys.authenticator.meter.usage(key)
-    return json_answer(request, render_usage(key, usage))
+    with small_exchange(request) as exchange:
+        await receive_parameters(exchange)
+        key, meter = exchange.key, context(request).keys.authenticator.meter
+        usage = None if key is None else await exchange.before_deadline(meter.usage(key))
+        return json_answer(request, render_usage(key, usage))
 
 
 def render_usage(key: ApiKey | None, usage: UsageResult | None) -> bytes:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Final
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
-from proxy.api import auth
-from proxy.api.compat.fields import parse_fields, query_fields
+from proxy.api.compat.fields import fields_of
 from proxy.api.compat.libretranslate.languages import code_of
-from proxy.api.compat.libretranslate.question import authorization_of, check_limits, read_texts
+from proxy.api.compat.libretranslate.question import (
+    READER,
+    check_limits,
+    early_authorization,
+    find_authorization,
+    read_texts,
+)
 from proxy.api.compat.list_language import average
+from proxy.api.exchange import RequestExchange
 from proxy.context import context
-from shared.http.body import read_body
 from shared.http.disconnect import while_connected
 from shared.http.problems import JsonBytesResponse
-from shared.http.request_context import add_log_fields, request_header
+from shared.http.request_context import add_log_fields
 from shared.protocol.answers import Detected
-from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 
 # Languages of an answer.
 MAX_LANGUAGES: Final = 3
@@ -31,16 +35,11 @@ async def serve_detect(request: Request) -> Response:
     It counts as a request of the key; no characters are charged.
     """
     parts = context(request)
-    settings, process = parts.settings, parts.process
-    budget = process.keyless_body_budget if parts.keys.authenticator.on else process.body_budget
-    with budget.reserve() as reservation:
-        base = settings.time_limits.base
-        deadline = Deadline.from_header(request_header(request, TIMEOUT_HEADER), base, time.monotonic)
-        body = await read_body(request, settings.max_body_bytes, deadline, reservation)
-        fields = await parse_fields(request, body) if body else query_fields(request)
-        await auth.authenticate(request, deadline, authorization_of(request, fields))
+    with RequestExchange(request) as exchange:
+        body = await exchange.receive(early_authorization(request), partial(find_authorization, request))
+        fields = await fields_of(request, body, READER)
         texts, _ = read_texts(fields)
-        check_limits(settings.limits, texts)
+        check_limits(parts.settings.limits, texts)
         add_log_fields(request, texts=len(texts))
         work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)
         detections = await while_connected(request, work)

@@ -7,12 +7,12 @@ from typing import Final
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 
-from proxy.api.compat.fields import NoObjectError
 from proxy.api.compat.language_codes import UnsupportedLanguageError
 from proxy.keys.authenticator import WrongScopeError
 from proxy.keys.quota import MINUTE_SECONDS
 from shared.http.problems import retry_headers
 from shared.http.request_context import request_header
+from shared.parsing.json_reader import NoObjectError
 from shared.protocol.errors import BadRequestError, PairwayError, RateLimitedError
 
 KEY_NEEDED: Final = "Please contact the server operator to get an API key"

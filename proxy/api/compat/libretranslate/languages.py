@@ -10,7 +10,9 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from proxy.api.compat.language_codes import english_name, tag_of
-from proxy.api.compat.served_languages import served_targets
+from proxy.api.compat.served_languages import known_targets, served_list
+from proxy.fleet.snapshot import Snapshot
+from proxy.routing.pivots import Pivots
 from shared.http.problems import JsonBytesResponse
 from shared.languages import CACHED_TAGS, language_and_script
 
@@ -27,7 +29,11 @@ _CODES: Final[Mapping[tuple[str, str], Sequence[str]]] = {
 
 async def serve_languages(request: Request) -> Response:
     """Answer ``GET /languages``; no key is needed, and a body is ignored."""
-    return JsonBytesResponse(to_json(list_languages(await served_targets(request))))
+    return JsonBytesResponse(await served_list(request, _rendered))
+
+
+def _rendered(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+    return to_json(list_languages(known_targets(snapshot, pivots)))
 
 
 def list_languages(targets: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:

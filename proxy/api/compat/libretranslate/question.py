@@ -8,19 +8,24 @@ from typing import Final, NamedTuple, cast
 from fastapi import Request
 
 from proxy.api.compat.fields import Fields
+from proxy.api.compat.key_scan import find_key, has_fields
 from proxy.api.compat.language_codes import parse_code
 from proxy.api.compat.libretranslate.errors import RefusalError, missing, not_supported, over_limit
+from proxy.keys.api_key import id_of
 from shared.http.request_context import request_header
+from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import TooLargeError
-from shared.protocol.headers import BEARER
+from shared.protocol.headers import BEARER, parse_bearer
 from shared.protocol.limits import Limits
 from shared.protocol.options import MAX_ALTERNATIVES
 from shared.protocol.translate_request import AUTO, TextFormat
 
 _FORMATS: Final = {"text": TextFormat.TEXT, "html": TextFormat.HTML}
+READER: Final = JsonReader(("q", "source", "target", "format", "alternatives", "api_key", "apiKey"))
 # Subtitle Edit forgets the comma between these two members.
 _GAP: Final = re.compile(rb'("target"\s*:\s*"[A-Za-z0-9_-]{1,35}")\s*("api_key"\s*:)')
-_LINE_END: Final = re.compile("\r\n?")
+# npm's client has the second.
+_KEY_FIELDS: Final = ("api_key", "apiKey")
 
 
 class Question(NamedTuple):
@@ -35,12 +40,25 @@ class Question(NamedTuple):
     alternatives: int
 
 
-def authorization_of(request: Request, fields: Fields) -> str | None:
+def early_authorization(request: Request) -> str | None:
+    """Return the header Authorization if it shows a key, None otherwise.
+
+    Any other text may be for a web server in between, so the key may still be in the body.
+    """
+    header = request_header(request, "authorization")
+    return header if id_of(parse_bearer(header) or "") else None
+
+
+def find_authorization(request: Request, body: bytes) -> str | None:
     """Return the header Authorization, or the same made of the field ``api_key``.
 
-    npm's client calls it ``apiKey``.
+    Without fields in the body it is searched in the query.
     """
-    key = fields.text("api_key") or fields.text("apiKey")
+    content_type = request_header(request, "content-type") or ""
+    if has_fields(content_type, body):
+        key = find_key(content_type, body, _KEY_FIELDS)
+    else:
+        key = find_key("", request.scope["query_string"], _KEY_FIELDS)
     return f"{BEARER} {key}" if key else request_header(request, "authorization")
 
 
@@ -102,7 +120,7 @@ def read_texts(fields: Fields) -> tuple[list[str], bool]:
     if not all(isinstance(text, str) for text in texts):
         raise RefusalError("Invalid request: q parameter must be a string or a list of strings")
     if not fields.is_json:
-        texts = [_LINE_END.sub("\n", str(text)) for text in texts]
+        texts = [str(text).replace("\r\n", "\n").replace("\r", "\n") for text in texts]
     return cast("list[str]", texts), is_list
 
 

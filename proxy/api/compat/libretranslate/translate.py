@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from fastapi import Request, Response
 from pydantic_core import to_json
 
-from proxy.api.compat.fields import Fields, read_fields
+from proxy.api.compat.fields import Fields, fields_of
 from proxy.api.compat.language_codes import english_name
 from proxy.api.compat.libretranslate.detect import language_answer
 from proxy.api.compat.libretranslate.errors import RefusalError, not_supported, over_limit
 from proxy.api.compat.libretranslate.languages import code_of
-from proxy.api.compat.libretranslate.question import Question, authorization_of, insert_comma, read_question
+from proxy.api.compat.libretranslate.question import (
+    READER,
+    Question,
+    early_authorization,
+    find_authorization,
+    insert_comma,
+    read_question,
+)
 from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
@@ -31,19 +39,18 @@ QUEUE_SECONDS: Final = 8.0
 async def serve_translate(request: Request) -> Response:
     """Answer ``POST /translate``."""
     with TranslationRun(request) as run:
-        fields = await read_fields(run, insert_comma)
-        return JsonBytesResponse(await answer_translate(run, fields))
+        run.queue_seconds = QUEUE_SECONDS
+        body = await run.receive(early_authorization(request), partial(find_authorization, request))
+        return JsonBytesResponse(await answer_translate(run, await fields_of(request, body, READER, insert_comma)))
 
 
 async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the JSON answer to a translation's fields.
+    """Return the JSON answer to a known caller's fields.
 
     Raises:
-        PairwayError: a field is missing or wrong, the key is refused, or there is no translation.
+        PairwayError: a field is missing or wrong, or there is no translation.
     """
     run.queue_seconds = QUEUE_SECONDS
-    if not run.is_authenticated:
-        await run.authenticate(authorization_of(run.request, fields))
     question = read_question(fields)
     results = await _translate(run, question)
     return _render(question, results, names_source=_names_source(run.request))

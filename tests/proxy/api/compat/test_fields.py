@@ -6,25 +6,38 @@ import pytest
 from starlette.requests import Request
 
 from proxy.api.compat.fields import Fields, json_fields, parse_fields, query_fields
-from shared.protocol.errors import BadRequestError, InvalidRequestError
+from shared.parsing.json_reader import JsonReader
+from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError
+
+READER = JsonReader(("q", "n", "x"))
 
 
 def test_json_keeps_its_types() -> None:
-    assert json_fields(b'{"q": ["a", ""], "n": null, "x": 1}') == Fields({"q": ["a", ""], "n": None, "x": 1})
+    assert json_fields(b'{"q": ["a", ""], "n": null, "x": 1}', READER, 100) == Fields(
+        {"q": ["a", ""], "n": None, "x": 1}
+    )
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'"q"', b"{", b"\xff", b'{"q": NaN}', b"null"])
 def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequestError):
-        json_fields(body)
+        json_fields(body, READER, 100)
+
+
+def test_json_of_too_many_values_is_refused() -> None:
+    with pytest.raises(TooLargeError):
+        json_fields(b'{"q": [%s]}' % b",".join([b"[]"] * 50), READER, 100)
 
 
 def test_broken_json_is_repaired_once() -> None:
-    assert json_fields(b'{"q": "a" "n": 1}', lambda body: body.replace(b'" "', b'", "')).members == {"q": "a", "n": 1}
+    assert json_fields(b'{"q": "a" "n": 1}', READER, 100, lambda body: body.replace(b'" "', b'", "')).members == {
+        "q": "a",
+        "n": 1,
+    }
     with pytest.raises(BadRequestError):
-        json_fields(b"{", lambda _: b"{{")
+        json_fields(b"{", READER, 100, lambda _: b"{{")
     with pytest.raises(BadRequestError):
-        json_fields(b"{", lambda body: body)
+        json_fields(b"{", READER, 100, lambda body: body)
 
 
 def test_repeated_names_of_a_query_are_a_list() -> None:
@@ -36,7 +49,7 @@ async def test_form_without_fields_leaves_the_query() -> None:
     """PHP's curl sends one."""
     headers = {"content-type": "multipart/form-data; boundary=x"}
     request = Request({"type": "http", "query_string": b"q=a", "state": {"headers": headers}})
-    assert await parse_fields(request, b"--x--\r\n") == Fields({"q": "a"}, is_json=False, in_url=True)
+    assert await parse_fields(request, b"--x--\r\n", READER) == Fields({"q": "a"}, is_json=False, in_url=True)
 
 
 @pytest.mark.parametrize("value", [1, 0, False, ["x"], [], {}])

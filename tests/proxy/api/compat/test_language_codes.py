@@ -8,7 +8,6 @@ from proxy.api.compat.language_codes import (
     ALIASES,
     UnsupportedLanguageError,
     english_name,
-    is_known,
     is_same_language,
     parse_code,
     tag_of,
@@ -56,8 +55,3 @@ def test_same_language_needs_the_same_script() -> None:
     assert is_same_language("zh-CN", "zh-Hans")
     assert is_same_language("nb", "no")
     assert not is_same_language("zh", "zh-TW")
-
-
-@pytest.mark.parametrize(("tag", "known"), [("en", True), ("zh-Hant", True), ("pt-BR", True), ("xx", False)])
-def test_unregistered_codes_are_not_known(tag: str, known: bool) -> None:
-    assert is_known(tag) is known

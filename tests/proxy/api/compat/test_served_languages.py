@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from fastapi import Request
+from pydantic_core import to_json
 
 from proxy.api.compat.served_languages import (
     MAX_START_SECONDS,
     LanguagesUnknownError,
     known_targets,
-    served_targets,
+    served_list,
     silent_urls,
 )
+from proxy.fleet.snapshot import Snapshot
 from proxy.routing.pivots import Pivots
 from tests.proxy.fleet.registries import A, B, proxy_at
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
@@ -24,9 +27,13 @@ from tests.support.fake_replica import FakeReplica, replicas
 NAME = "http://api:8001"
 
 
-def languages_of(running: RunningProxy) -> Any:
+async def languages_of(running: RunningProxy) -> Any:
     scope: dict[str, Any] = {"type": "http", "app": running.serving.app}
-    return served_targets(Request(scope))
+    return json.loads(await served_list(Request(scope), _rendered))
+
+
+def _rendered(fleet: Snapshot, pivots: Pivots | None) -> bytes:
+    return to_json(known_targets(fleet, pivots))
 
 
 def test_targets_are_sorted_and_have_pivots() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.api.compat.deepl.entry_lines import parse_entries, to_tsv
+from proxy.api.compat.deepl.entry_lines import MAX_FILE_PAIRS, MAX_LINE_CHARS, MAX_LINES, parse_entries, to_tsv
 from proxy.glossaries.glossary import MAX_ENTRIES
+from shared import languages
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError, PairwayError, TooLargeError
 from shared.protocol.translate_request import MAX_PHRASE_CHARS
@@ -42,6 +43,8 @@ TERM = st.text(
         ("csv", 'x,y\n"secret"secret,b', "line 2 is not CSV"),
         ("csv", '"never closed,b\nc,d', "is not CSV"),
         ("csv", "a,b,de,en", "none for en-de"),
+        ("csv", "a,b\n" + "," * (MAX_LINE_CHARS + 1), f"line 2 has more than {MAX_LINE_CHARS} characters"),
+        ("tsv", "a\tb\r" + "\t" * (MAX_LINE_CHARS + 1), f"line 2 has more than {MAX_LINE_CHARS} characters"),
         ("csv", "a,b\nc,d,secret,de", "line 2 has no language"),
         ("csv", "a,b,en,", "line 1 has no language"),
         ("csv", "a,b,en,xx", "line 1 has no language"),
@@ -60,6 +63,32 @@ def test_too_many_entries_are_refused() -> None:
     assert len(parse_entries(lines, "tsv", EN_DE)) == MAX_ENTRIES
     with pytest.raises(TooLargeError):
         parse_entries(f"{lines}\nmore\tx", "tsv", EN_DE)
+
+
+def test_lines_for_other_pairs_count_too() -> None:
+    own, foreign = "a,b,en,de", "a,b,fr,it"
+    assert parse_entries("\n".join([own] + [foreign] * (MAX_ENTRIES - 1)), "csv", EN_DE) == {"a": "b"}
+    with pytest.raises(TooLargeError):
+        parse_entries("\n".join([own] + [foreign] * MAX_ENTRIES), "csv", EN_DE)
+
+
+def test_file_of_countless_languages_is_refused() -> None:
+    """560 KB of it, accepted with one entry, once took 31 MB of memory for good."""
+    known = languages.language_and_script.cache_info().currsize
+    lines = [f"a,b,fr-x-{number:06},it-x-{number:06}" for number in range(MAX_FILE_PAIRS)]
+    assert parse_entries("\n".join(["a,b,en,de", *lines[1:]]), "csv", EN_DE) == {"a": "b"}
+    with pytest.raises(BadRequestError, match=f"line {MAX_FILE_PAIRS + 1} has other languages"):
+        parse_entries("\n".join(["a,b,en,de", *lines, "c,d"]), "csv", EN_DE)
+    assert languages.language_and_script.cache_info().currsize <= known + 4
+
+
+@pytest.mark.parametrize("entries_format", ["tsv", "csv"])
+@pytest.mark.parametrize("line", ["\n", "\r", "\r\n", '"\n",'])
+def test_too_many_lines_are_refused(entries_format: str, line: str) -> None:
+    with pytest.raises((TooLargeError, BadRequestError)) as caught:
+        parse_entries(line * (MAX_LINES + 1), entries_format, EN_DE)
+    if not line.strip():
+        assert caught.value.facts["limit"] == MAX_LINES
 
 
 def test_tsv_has_terms_as_they_are() -> None:

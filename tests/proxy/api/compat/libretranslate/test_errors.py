@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
-from proxy.api.compat.fields import NoObjectError
 from proxy.api.compat.language_codes import UnsupportedLanguageError
 from proxy.api.compat.libretranslate.errors import (
     KEY_INVALID,
@@ -20,6 +19,7 @@ from proxy.api.compat.libretranslate.errors import (
     render_error,
 )
 from proxy.api.compat.served_languages import LanguagesUnknownError
+from shared.parsing.json_reader import NoObjectError
 from shared.protocol.errors import (
     CODES,
     KeyRefusedError,

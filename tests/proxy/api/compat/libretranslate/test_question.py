@@ -12,16 +12,20 @@ from proxy.api.compat.fields import Fields, json_fields
 from proxy.api.compat.language_codes import UnsupportedLanguageError
 from proxy.api.compat.libretranslate.errors import RefusalError
 from proxy.api.compat.libretranslate.question import (
+    READER,
     Question,
-    authorization_of,
     check_limits,
+    early_authorization,
+    find_authorization,
     insert_comma,
     read_question,
     read_texts,
 )
+from shared.protocol.errors import BadRequestError
 from shared.protocol.limits import Limits
 from shared.protocol.translate_request import TextFormat
 
+KEY = "pw_0123456789ab_" + 32 * "x"
 EMPTY: list[Any] = [None, "", [], 0, False, {}]
 NO_NUMBERS: list[Any] = ["two", [], [1], {}, "9" * 5000, "1.5"]
 ASKED: dict[str, object] = {"q": "Hello", "source": "en", "target": "de"}
@@ -93,11 +97,18 @@ def test_limits_are_named_with_size() -> None:
         assert caught.value.detail == f"Invalid request: request {sizes}"
 
 
+def a_request(authorization: str | None, query: bytes = b"", content_type: str = "application/json") -> Request:
+    headers = {} if authorization is None else {"authorization": authorization}
+    state = {"headers": {**headers, "content-type": content_type}}
+    return Request({"type": "http", "state": state, "query_string": query})
+
+
 @pytest.mark.parametrize(
     ("members", "header", "authorization"),
     [
         ({"api_key": "k"}, None, "Bearer k"),
         ({"apiKey": "k"}, None, "Bearer k"),
+        ({"api_key": "k", "apiKey": "other"}, None, "Bearer k"),
         ({"api_key": "k"}, "Bearer other", "Bearer k"),
         ({}, "Bearer other", "Bearer other"),
         ({"api_key": None}, None, None),
@@ -106,9 +117,23 @@ def test_limits_are_named_with_size() -> None:
     ],
 )
 def test_key_is_a_field_or_the_header(members: dict[str, Any], header: str | None, authorization: str | None) -> None:
-    headers = {} if header is None else {"authorization": header}
-    request = Request({"type": "http", "state": {"headers": headers}})
-    assert authorization_of(request, Fields(members)) == authorization
+    body = json.dumps({"q": "Hello", **members}).encode()
+    assert find_authorization(a_request(header, b"api_key=url"), body) == authorization
+
+
+@pytest.mark.parametrize("body", [b"", b"--x--\r\n"])
+def test_key_is_in_the_query_without_fields(body: bytes) -> None:
+    request = a_request(None, b"q=a&api_key=k", "multipart/form-data; boundary=x")
+    assert find_authorization(request, body) == "Bearer k"
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Basic eHl6", "Bearer other", f"Basic {KEY}"])
+def test_other_headers_leave_the_key_to_the_body(header: str | None) -> None:
+    assert early_authorization(a_request(header)) is None
+
+
+def test_key_in_the_header_is_known_early() -> None:
+    assert early_authorization(a_request(f"Bearer {KEY}")) == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("text", ["Hello", 'a "quoted" one', '"target": "de" "api_key": "x"', "}{", ""])
@@ -116,7 +141,21 @@ def test_key_is_a_field_or_the_header(members: dict[str, Any], header: str | Non
 def test_subtitle_edits_comma_is_inserted(text: str, gap: str) -> None:
     body = f'{{"q": {json.dumps(text)}, "source": "en", "target": "pt-BR"{gap}"api_key": "pw_x" }}'.encode()
     members = {"q": text, "source": "en", "target": "pt-BR", "api_key": "pw_x"}
-    assert json_fields(body, insert_comma).members == members
+    assert json_fields(body, READER, 100, insert_comma).members == members
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity", "9" * 5000])
+def test_impossible_number_of_alternatives_is_refused(number: str) -> None:
+    """It was an error of ours, with a stack trace in the log for each."""
+    body = f'{{"q": "a", "source": "en", "target": "de", "alternatives": {number}}}'.encode()
+    with pytest.raises(BadRequestError):
+        json_fields(body, READER, 100, insert_comma)
+
+
+@pytest.mark.parametrize("value", [1e300, "9" * 5000, 10**400])
+def test_huge_number_of_alternatives_is_refused(value: object) -> None:
+    with pytest.raises(RefusalError, match="alternatives parameter"):
+        question(alternatives=value)
 
 
 def test_no_other_body_is_changed() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Container, Mapping
 from itertools import islice
 from typing import Final, cast
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
-from shared.protocol.errors import BadRequestError, InvalidRequestError
+from shared.parsing.json_reader import OTHER_VALUES, JsonReader, refuse_repeated_names
+from shared.protocol.errors import InvalidRequestError
 from shared.protocol.limits import Limits
 from shared.protocol.options import MAX_ALTERNATIVES, MAX_CONTEXT_CHARS, SentenceSplitting
 from shared.protocol.translate_request import MAX_PHRASES, TextFormat, TranslateRequest
@@ -43,15 +42,9 @@ def read_members(body: bytes, limits: Limits, required: str = "text and target_l
 
     Raises:
         BadRequestError: the body is not a JSON object.
-        TooLargeError: there are too many texts, or one is too long.
+        TooLargeError: there are too many values or texts, or a text is too long.
     """
-    try:
-        value: object = from_json(body, allow_inf_nan=False)
-    except ValueError as error:
-        raise BadRequestError(f"The body is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise BadRequestError(f"The body is JSON, but not an object with {required}.")
-    members = cast("dict[str, object]", value)
+    members = _READER.read(body, limits.texts + OTHER_VALUES, required)
     is_plainly_unique = _is_plainly_unique(body, members)
     limits.check(members.get("text"))
     return members, is_plainly_unique
@@ -95,12 +88,6 @@ def _refuse_combinations(request: TranslateRequest) -> None:
         raise InvalidRequestError(errors)
 
 
-def refuse_repeated_names(body: bytes) -> None:
-    """Raise BadRequestError for a repeated name; JSON parsers differ on those."""
-    # Numbers stay text: Python refuses very long ones.
-    json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
-
-
 def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
     """Return whether a quick check proves that no name is repeated."""
     if b"\\u00" in body and _ESCAPED_LETTER.search(body):  # a name may be escaped
@@ -112,12 +99,8 @@ def _is_plainly_unique(body: bytes, members: Mapping[str, object]) -> bool:
     return True
 
 
-def _check_unique(pairs: list[tuple[str, object]]) -> None:
-    if len(dict(pairs)) != len(pairs):
-        raise BadRequestError("The body is JSON, but a name occurs twice in one of its objects.")
-
-
 _FIELDS: Final = frozenset(TranslateRequest.model_fields)
+_READER: Final = JsonReader(_FIELDS | {"glossary"})
 # They go with all others.
 _FREE_FIELDS: Final = _FIELDS - {"alternatives", "xml", "split_sentences"}
 # As in JSON, also the proxy's own; the values of ``terms`` and ``xml`` may repeat them.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import binascii
+import re
 from collections.abc import AsyncGenerator
-from typing import Final
-from urllib.parse import parse_qsl
+from typing import Final, cast
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import Headers
+from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from shared.protocol.errors import BadRequestError
@@ -17,6 +18,9 @@ URLENCODED: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 # More than the texts and options of any request.
 MAX_FIELDS: Final = 2000
+# Decoded at once: a list of all escapes of a body would need fifteen times its bytes.
+SLICE_BYTES: Final = 65_536
+_ESCAPES: Final = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 _CHARSETS: Final = frozenset({b"utf-8", b"utf8"})
 
 Pairs = list[tuple[str, str]]
@@ -28,15 +32,33 @@ def parse_urlencoded(encoded: bytes) -> Pairs:
     Raises:
         BadRequestError: it is not UTF-8, or has more than ``MAX_FIELDS`` fields.
     """
+    if encoded.count(b"&") >= MAX_FIELDS:
+        raise BadRequestError(f"The form cannot be read: it has more than {MAX_FIELDS} fields.")
+    fields = (field.partition(b"=") for field in encoded.split(b"&") if field)
     try:
-        return parse_qsl(
-            encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS, separator="&"
-        )
-    except ValueError as error:  # including UnicodeDecodeError
-        raise BadRequestError(f"The form cannot be read: {error}.") from None
+        return [(_decoded(name), _decoded(value)) for name, _, value in fields]
+    except UnicodeDecodeError:
+        raise BadRequestError("The form cannot be read: it must be UTF-8.") from None
 
 
-async def parse_multipart(body: bytes, content_type: str) -> Pairs:
+def _decoded(part: bytes) -> str:
+    """Return a name or value; an incomplete escape stays."""
+    decoded = bytearray()
+    start = 0
+    while start < len(part):
+        end = start + SLICE_BYTES
+        if (escape := part.find(b"%", end - 2, end)) >= 0:  # it may go on
+            end = escape
+        decoded += _ESCAPES.sub(_unescaped, part[start:end].replace(b"+", b" "))
+        start = end
+    return decoded.decode()
+
+
+def _unescaped(escapes: re.Match[bytes]) -> bytes:
+    return binascii.unhexlify(escapes[0].replace(b"%", b""))
+
+
+def parse_multipart(body: bytes, content_type: str) -> Pairs:
     """Return the text fields of a multipart form.
 
     Raises:
@@ -50,11 +72,15 @@ async def parse_multipart(body: bytes, content_type: str) -> Pairs:
     headers = Headers({"content-type": content_type})
     parser = MultiPartParser(headers, parts(), max_files=0, max_fields=MAX_FIELDS, max_part_size=max(1, len(body)))
     try:
-        form = await parser.parse()
+        parser.parse().send(None)  # it waits for nothing: the body is here, and files are refused
+    except StopIteration as end:
+        form = cast("FormData", end.value)
     except MultiPartException as error:
         raise BadRequestError(f"The form cannot be read: {error.message}") from None
     except (FormParserError, KeyError, ValueError) as error:  # no boundary
         raise BadRequestError(f"The form cannot be read: {type(error).__name__}.") from None
+    else:
+        raise AssertionError  # not reached
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
 
 

@@ -1,0 +1,52 @@
+"""Operators: their exchanges, and the bodies of their requests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any, Final, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+
+from proxy.api.exchange import SMALL_SECONDS, RequestExchange
+from proxy.context import context
+from shared.http.body import OPERATOR_BODY_BYTES, parse_operator_body
+
+M = TypeVar("M", bound=BaseModel)
+
+# OpenAPI of the header that both dependencies read.
+_SCHEME: Final = Depends(
+    HTTPBearer(
+        scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or an API key of scope operate.", auto_error=False
+    )
+)
+
+
+async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExchange]:
+    """Identify an operator; raise PairwayError without a valid token or key."""
+    with RequestExchange(request, SMALL_SECONDS) as exchange:
+        await exchange.require_operator()
+        yield exchange
+
+
+async def require_watcher(request: Request, _: Any = _SCHEME) -> None:
+    """Require an operator if keys are on; otherwise anybody may read."""
+    if context(request).keys.authenticator.on:
+        with RequestExchange(request, SMALL_SECONDS) as exchange:
+            await exchange.require_operator()
+
+
+OPERATOR: Final = Depends(enter)
+WATCHER: Final = Depends(require_watcher)
+# The exchange of a path that depends on OPERATOR.
+Entered = Annotated[RequestExchange, OPERATOR]
+
+
+async def read(exchange: RequestExchange, model: type[M]) -> M:
+    """Read the body as a model.
+
+    Raises:
+        PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
+    """
+    return parse_operator_body(await exchange.read_body(OPERATOR_BODY_BYTES, is_json=True), model)

@@ -1,0 +1,115 @@
+"""JSON reader: the members of an object, in bounded work and memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from typing import Final, cast
+
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator, core_schema
+
+from shared.protocol.errors import BadRequestError, TooLargeError
+
+# Names and values of a request beside its texts: 256 terms and phrases, 768 tags and ten targets are 1,600. Lists that
+# are somewhat too long get an error of their own.
+OTHER_VALUES: Final = 4096
+# Each begins a name or a value, except for the body's own.
+_SIGNS: Final = b"[{,:"
+_ANY: Final = core_schema.any_schema()
+# Of unknown members only null and "" are built.
+_UNKNOWN: Final = core_schema.with_default_schema(
+    core_schema.nullable_schema(core_schema.literal_schema([""])), default=True, on_error="default"
+)
+
+
+class NoJsonError(BadRequestError, status=400, code="bad-request", title="The request cannot be read"):
+    """The body is not JSON."""
+
+
+class NoObjectError(BadRequestError, status=400, code="bad-request", title="The request cannot be read"):
+    """The body is JSON, but not an object."""
+
+
+class JsonReader:
+    """Reader of objects, all of whose members are ``known``, or some."""
+
+    def __init__(self, known: Collection[str] | None = None) -> None:
+        field = core_schema.typed_dict_field(_ANY, required=False)
+        self._validator = SchemaValidator(
+            core_schema.typed_dict_schema(
+                dict.fromkeys(known or (), field),
+                extra_behavior="allow",
+                extras_schema=_ANY if known is None else _UNKNOWN,
+            ),
+            core_schema.CoreConfig(cache_strings="none"),  # jiter would keep words of texts
+        )
+
+    def read(self, body: bytes, max_values: int, required: str = "") -> dict[str, object]:
+        """Return the members; ``required`` is for the error of other JSON.
+
+        Of a repeated name the last counts. An unknown member that is neither null nor "" is True.
+
+        Raises:
+            BadRequestError: the body is no JSON, no object, or has an infinite number.
+            TooLargeError: it has more than ``max_values`` names and values.
+        """
+        check_values(body, max_values)
+        try:
+            members = cast("dict[str, object]", self._validator.validate_json(body))
+        except ValidationError as error:
+            raise _refusal(error, required) from None
+        for value in members.values():
+            if type(value) is float and not math.isfinite(value):
+                raise BadRequestError("The body is not JSON that can be read: a number is infinite or NaN.")
+        return members
+
+
+def check_values(body: bytes, max_values: int) -> None:
+    """Raise TooLargeError for more names and values than ``max_values``.
+
+    An object of Python's takes 40 bytes and more for one byte of JSON.
+    """
+    if (
+        len(body) > max_values
+        and _count_signs(body) > max_values
+        and _count_outside_strings(body, max_values) > max_values
+    ):
+        raise TooLargeError("The body", size=None, limit=max_values, unit="JSON names and values")
+
+
+def refuse_repeated_names(body: bytes) -> None:
+    """Raise BadRequestError for a repeated name; JSON parsers differ on those.
+
+    It is for bodies that :func:`check_values` accepts: it builds all values.
+    """
+    # Numbers stay text: Python refuses very long ones.
+    json.loads(body, object_pairs_hook=_check_unique, parse_int=str, parse_float=str)
+
+
+def _check_unique(pairs: list[tuple[str, object]]) -> None:
+    if len(dict(pairs)) != len(pairs):
+        raise BadRequestError("The body is JSON, but a name occurs twice in one of its objects.")
+
+
+def _count_signs(part: bytes) -> int:
+    return len(part) - len(part.translate(None, _SIGNS))
+
+
+def _count_outside_strings(body: bytes, max_values: int) -> int:
+    """Return the signs outside of strings, up to JSON's first fault.
+
+    If there are too many strings, it is more than ``max_values``.
+    """
+    unescaped = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if unescaped.count(b'"') > 2 * (max_values + 1):
+        return max_values + 1
+    return sum(map(_count_signs, unescaped.split(b'"')[::2]))
+
+
+def _refusal(error: ValidationError, required: str) -> BadRequestError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return NoJsonError(f"The body is not JSON: {first.get('ctx', {}).get('error')}.")
+    return NoObjectError(f"The body is JSON, but not an object{required and f' with {required}'}.")

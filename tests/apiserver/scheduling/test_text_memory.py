@@ -1,0 +1,44 @@
+"""Text memory: what fits, what is refused, and what each caller finds."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from apiserver.scheduling.text_memory import TextMemory
+from apiserver.settings import BYTES_PER_CHAR
+from shared.protocol.errors import OverloadedError
+
+LIMIT = 1000 * BYTES_PER_CHAR
+
+
+def test_request_beyond_the_memory_is_refused_until_some_is_free() -> None:
+    memory = TextMemory(LIMIT)
+    refusal = pytest.raises(OverloadedError, match="no memory for 200 characters")
+    with memory.hold("a", 400), refusal as refused, memory.hold("a", 200):
+        pass
+    assert refused.value.facts == {"reason": "memory"}
+    assert (refused.value.retry_after or 0) > 0
+    assert memory.held == 0
+    with memory.hold("a", 500):
+        assert memory.held == 500 * BYTES_PER_CHAR
+
+
+def test_further_caller_always_finds_memory() -> None:
+    memory = TextMemory(LIMIT)
+    with ExitStack() as stack:
+        for number, chars in enumerate((500, 250, 125, 62)):
+            with pytest.raises(OverloadedError):
+                stack.enter_context(memory.hold(str(number), chars + 1))
+            stack.enter_context(memory.hold(str(number), chars))
+        stack.enter_context(memory.hold("neighbour", 31))
+    assert memory.held == 0
+
+
+def test_memory_is_free_after_an_error() -> None:
+    memory = TextMemory(LIMIT)
+    with pytest.raises(ZeroDivisionError), memory.hold("a", 500):
+        raise ZeroDivisionError
+    with memory.hold("a", 500):
+        pass

@@ -1,0 +1,60 @@
+"""The list of places in memory that words of callers can fill: those of API servers."""
+
+# What objects keep is private.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver.formats.markdown import escaping
+from apiserver.guards import chat_patterns, length, scripts
+from apiserver.guards.names import place_names, word_lists
+from apiserver.guards.numbers.checks import dates
+from apiserver.guards.numbers.words import cldr, lexicon
+from apiserver.hosting.routing import Routing
+from apiserver.protection import number_conventions
+from tests.bounds.places import Place, cache_place, fresh_pair, fresh_tag
+
+_WRITING = ("line_start", "heading", "cell", "brackets", "math", "has_reference")
+
+
+def apiserver_places() -> Sequence[Place]:
+    """Return the places of API servers.
+
+    Tags reach most of them only as those of a catalog's pairs.
+    """
+    serving = Routing.of([]).serving
+    return (
+        # Single letters, not words.
+        cache_place(scripts.script_of, lambda number: scripts.script_of(chr(number))),
+        cache_place(scripts.scripts_of, lambda number: scripts.scripts_of(fresh_tag(number))),
+        cache_place(chat_patterns.label_pattern, lambda number: chat_patterns.label_pattern(fresh_tag(number))),
+        cache_place(
+            chat_patterns.next_example_pattern, lambda number: chat_patterns.next_example_pattern(fresh_tag(number))
+        ),
+        cache_place(length._expectation, lambda number: length._expectation(fresh_pair(number))),
+        cache_place(place_names.place_names_of, lambda number: place_names.place_names_of(fresh_tag(number, "xx"))),
+        cache_place(dates._dates, lambda number: dates._dates(fresh_tag(number))),
+        cache_place(dates._months, lambda number: dates._months(fresh_tag(number))),
+        cache_place(cldr.unit_words, lambda number: cldr.unit_words(fresh_tag(number))),
+        cache_place(lexicon.lexicon_of, lambda number: lexicon.lexicon_of(fresh_tag(number))),
+        cache_place(number_conventions.locale_of, lambda number: number_conventions.locale_of(fresh_tag(number))),
+        cache_place(
+            number_conventions.conventions_of, lambda number: number_conventions.conventions_of(fresh_tag(number))
+        ),
+        cache_place(word_lists._words, lambda number: word_lists._words(sorted(word_lists.LISTED)[number % 4])),
+        # Each of six yes or no.
+        Place(
+            "apiserver.formats.markdown.escaping.writing",
+            64,
+            lambda: escaping.writing.cache_info().currsize,
+            lambda number: escaping.writing(**{name: bool(number >> bit & 1) for bit, name in enumerate(_WRITING)}),
+        ),
+        Place(
+            "apiserver.hosting.routing.Routing.of",
+            serving.cache_info().maxsize,  # pyright: ignore[reportFunctionMemberAccess] - it is an lru_cache
+            lambda: serving.cache_info().currsize,  # pyright: ignore[reportFunctionMemberAccess]
+            lambda number: serving(fresh_pair(number)),
+        ),
+    )

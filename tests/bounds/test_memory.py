@@ -1,0 +1,115 @@
+"""What callers send leaves nothing behind: places stay within their bounds, and memory where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apiserver.conftest import CATALOG
+from tests.bounds.fresh_requests import send_all
+from tests.conftest import PREFIX, RedisServer
+from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.processes import ROOT
+
+MIB = 1024 * 1024
+# 40 bytes for each value of 20,000 requests with ten.
+MAX_GROWTH = 8 * MIB
+# What the first requests leave for ever: compiled code, pools of memory, full caches.
+WARM_UP = 2_000
+PROXY_REQUESTS = 8_000
+KEYED_REQUESTS = 4_000
+APISERVER_REQUESTS = 8_000
+
+
+class ServerProcess:
+    """A server in a process of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.port = 0
+
+    async def ask(self, command: str = "") -> Any:
+        """Return the answer to a command."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        if command:
+            self._process.stdin.write(f"{command}\n".encode())
+        line = await self._process.stdout.readline()
+        assert line, "the server has ended"
+        return json.loads(line)
+
+
+@asynccontextmanager
+async def server_process(server: str, folder: Path, **settings: Any) -> AsyncGenerator[ServerProcess]:
+    """Run a server with these settings while the block lasts."""
+    command = (sys.executable, "-m", "tests.bounds.server_process", server, json.dumps(settings))
+    with (folder / f"{server}.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdin=-1, stdout=-1, stderr=log, limit=MIB)
+        running = ServerProcess(process)
+        try:
+            running.port = await running.ask()
+            yield running
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                await asyncio.wait_for(process.wait(), 30)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+
+async def check(server: ServerProcess, requests: int, expected: set[int], bearer: str = "w") -> None:
+    """Fill each place, then send requests, and look whether memory grows."""
+
+    filled: dict[str, tuple[int | None, int]] = await server.ask("fill")
+    assert {name: size for name, (size, bound) in filled.items() if size is not None and size > bound} == {}
+    assert [name for name, (size, bound) in filled.items() if size is not None and size < bound // 2] == []
+    routes = [(method, path) for method, path in await server.ask("routes")]
+    await send_all(server.port, routes, range(WARM_UP), bearer)
+    await server.ask("growth")
+    before = await server.ask("memory")
+    statuses = await send_all(server.port, routes, range(WARM_UP, WARM_UP + requests), bearer)
+    after, grown = await server.ask("memory"), await server.ask("growth")
+    assert expected <= statuses.keys(), statuses
+    assert not statuses.get(500), statuses
+    assert statuses.get(0, 0) <= requests // 100, statuses
+    assert after - before <= MAX_GROWTH * requests // (PROXY_REQUESTS + KEYED_REQUESTS + APISERVER_REQUESTS), grown
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    ("keys", "requests", "expected"),
+    [("off", PROXY_REQUESTS, {200, 201, 400, 404, 422}), ("on", KEYED_REQUESTS, {401, 403})],
+)
+async def test_proxy_keeps_nothing_of_its_callers(
+    keys: str, requests: int, expected: set[int], tmp_path: Path, redis: RedisServer
+) -> None:
+    one = FakeReplica("en>de", "de>en", "en>fr")
+    settings = {"redis_url": redis.url, "redis_prefix": PREFIX, "cache_bytes": MIB, "trusted_proxies": "127.0.0.1"}
+    async with replicas(one):
+        one.requests = Forgetful()
+        async with server_process("proxy", tmp_path, replicas=one.url, keys=keys, **settings) as server:
+            await check(server, requests, expected, "pw_" if keys == "on" else "w")
+
+
+class Forgetful(list[Any]):
+    """A list that stays empty."""
+
+    def append(self, _: object) -> None:
+        """Keep nothing."""
+
+
+@pytest.mark.no_cover
+async def test_apiserver_keeps_nothing_of_its_callers(tmp_path: Path) -> None:
+    catalog = tmp_path / "models.yaml"
+    catalog.write_text(CATALOG)
+    async with server_process("apiserver", tmp_path, catalog=str(catalog), drain_seconds=0.0) as server:
+        await check(server, APISERVER_REQUESTS, {200, 404, 422})

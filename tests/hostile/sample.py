@@ -1,0 +1,64 @@
+"""The gate's share of the rows: each endpoint, each input and each model of the API server at least once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from tests.hostile.measuring import Row
+
+# Copies literals and has large segments, so most texts cost it most.
+_EVERY_TEXT: Final = "hy-mt2 en-fr"
+# The same fault in another member is the same input.
+_MEMBER: Final = re.compile(r"^(JSON (?:long|list as|object as)) .*")
+_TO_MODEL: Final = " to "
+# An API server takes up to 0.1 ms for a character (each segment is checked many times): the sizes that the gate has time for.
+_MODEL_CHARS: Final = 4_000
+_MODEL_BYTES: Final = 131_072
+
+
+def sampled(rows: Iterable[Row]) -> list[Row]:
+    """Return each endpoint's rows of inputs that none before it has, at least one; and each text for two models."""
+    rows = list(rows)
+    chosen = [*_of_endpoints(row for row in rows if _TO_MODEL not in row.name), *_of_models(rows)]
+    return list(map(_shortened, chosen))
+
+
+def is_head(row: Row) -> bool:
+    """Return whether the input is in the head alone."""
+    return row.name.startswith("head: ")
+
+
+def _shortened(row: Row) -> Row:
+    if row.server != "apiserver" or is_head(row):
+        return row
+    return replace(row, limit=min(row.limit, _MODEL_BYTES if "JSON" in row.name else _MODEL_CHARS), most=row.limit)
+
+
+def _of_endpoints(rows: Iterable[Row]) -> Iterator[Row]:
+    queues: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        queues.setdefault((row.server, row.endpoint), []).append(row)
+    known: set[tuple[str, str]] = set()
+    for number, ((server, _), queue) in enumerate(queues.items()):
+        start = number % len(queue)  # each endpoint begins elsewhere in its list
+        fresh: list[Row] = []
+        for row in (*queue[start:], *queue[:start]):
+            kind = server, _MEMBER.sub(r"\1", row.name)
+            if kind not in known:
+                known.add(kind)
+                fresh.append(row)
+        yield from fresh or queue[start : start + 1]
+
+
+def _of_models(rows: Iterable[Row]) -> Iterator[Row]:
+    texts: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        text, found, model = row.name.partition(_TO_MODEL)
+        if found:
+            texts.setdefault(text, {})[model] = row
+    for number, models in enumerate(texts.values()):
+        others = [model for model in models if model != _EVERY_TEXT]
+        yield from (models[each] for each in dict.fromkeys((_EVERY_TEXT, others[number % len(others)])))

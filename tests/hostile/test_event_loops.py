@@ -1,0 +1,68 @@
+"""No input makes an event loop stand still, and none costs more than its length; see ``make bench-hostile`` for all of them."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.hostile.endpoints import HEAD_KINDS, body_rows
+from tests.hostile.measuring import Row, send
+from tests.hostile.run import all_rows, apiserver_endpoints, measured, proxy_endpoints
+from tests.hostile.sample import is_head, sampled
+from tests.hostile.servers import HostileFleet, WatchedServer
+
+pytestmark = [pytest.mark.no_cover, pytest.mark.xdist_group("hostile")]
+
+# `make bench-hostile` asserts 50 ms on a machine of its own.
+MAX_STALL_SECONDS = 0.2
+# The others have hostile heads alone, which every endpoint gets.
+METHODS_WITH_BODY = {"POST", "PUT", "PATCH"}
+CLIENTS, MIXED_ROWS = 8, 80
+
+
+def listed(rows: list[Row], server: str) -> set[tuple[str, str]]:
+    """Return method and route of the rows of a server."""
+    return {tuple(row.endpoint.split(" ", 1)) for row in rows if row.server == server}  # pyright: ignore[reportReturnType]
+
+
+def test_every_endpoint_has_its_hostile_inputs() -> None:
+    rows = list(body_rows())
+    for server, served in (("proxy", proxy_endpoints()), ("apiserver", apiserver_endpoints())):
+        taking_bodies = {each for each in served if each[0] in METHODS_WITH_BODY}
+        assert listed(rows, server) >= taking_bodies, "give each new one its rows in tests/hostile/endpoints.py"
+        assert listed(rows, server) <= set(served), "no endpoint of the server"
+    assert listed(rows, "keyed") <= set(proxy_endpoints())
+
+
+async def test_no_input_stops_a_loop_or_costs_more(hostile_fleet: HostileFleet) -> None:
+    rows = sampled(all_rows(HEAD_KINDS[:1]))
+    heads = [row for row in rows if is_head(row)]
+    bodies = [row for row in rows if not is_head(row)]
+    results = [
+        *measured(hostile_fleet, heads, MAX_STALL_SECONDS, doublings=0),
+        *measured(hostile_fleet, bodies, MAX_STALL_SECONDS, doublings=1),
+    ]
+    faults = [
+        f"{result.row.title}, {result.size:,}: {fault}\n{result.stacks[-1500:]}"
+        for result in results
+        for fault in result.faults(MAX_STALL_SECONDS)
+    ]
+    assert not faults, f"{len(faults)} of {len(results)} rows:\n" + "\n".join(faults)
+
+
+async def test_no_mixed_load_stops_a_loop(hostile_fleet: HostileFleet) -> None:
+    """The inputs of one server at once: threads that keep the interpreter's lock add up."""
+    for name, server in hostile_fleet.watched.items():
+        rows = [row for row in sampled(all_rows(HEAD_KINDS[:1])) if row.server == name and not row.endless]
+        chosen = random.Random(name).sample(rows, min(MIXED_ROWS, len(rows)))  # noqa: S311 - a sample, no secret
+        server.probe.reset()
+
+        def status(row: Row, at: WatchedServer = server) -> int:
+            return send(at, row.make(row.limit // 2, 7))[0]
+
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            statuses = list(clients.map(status, chosen))
+        assert all(statuses), f"{name}: {statuses}"
+        assert server.probe.stall <= MAX_STALL_SECONDS, f"{name}\n{server.stacks.read_text()[-3000:]}"

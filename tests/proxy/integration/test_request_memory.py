@@ -1,0 +1,198 @@
+"""Memory of requests: what eight at once take of a proxy follows the bytes of their bodies and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from tests.conftest import RedisServer
+from tests.proxy.proxy_process import proxy_process
+from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.processes import Server
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.no_cover
+
+AT_ONCE: Final = 8
+# The promise (docs/security.md): for each byte of a request's body and of its answers, and beside them.
+BYTES_PER_BYTE: Final = 8
+BYTES_BESIDE: Final = 2 * 1024 * 1024
+BODY_BYTES: Final = 1_000_000
+GLOSSARY_BYTES: Final = 4_000_000
+TARGETS: Final = ("de", "fr", "it", "es", "pt", "nl", "da", "sv", "pl", "cs")
+FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+MULTIPART: Final = {"Content-Type": "multipart/form-data; boundary=x"}
+NESTED: Final = "[" * 150 + "]" * 150
+
+
+class Sent(NamedTuple):
+    """A request; each of eight needs ``calls`` of replicas before any is answered."""
+
+    path: str
+    body: bytes
+    headers: Mapping[str, str] = {"Content-Type": "application/json"}
+    calls: int = 1
+
+
+Maker = Callable[[str], Sent]
+
+
+def utf8(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def emoji(start: str, chars: int = BODY_BYTES - 5000) -> str:
+    """Return a text of ASCII and one emoji, which Python holds as four bytes a character."""
+    return f"{start} \U0001f600" + "so it goes " * (chars // 11)
+
+
+def emojis(start: str, count: int) -> list[str]:
+    return [emoji(start, BODY_BYTES // count - 100) for _ in range(count)]
+
+
+def hostile(pattern: str, size: int = BODY_BYTES) -> str:
+    """Return a list of JSON in which a pattern stands as often as the size holds."""
+    return "[" + ",".join([pattern] * (size // (len(pattern) + 1))) + "]"
+
+
+def native(start: str, make: Callable[[str], object], targets: Sequence[str] = ()) -> Sent:
+    target = list(targets) or "de"
+    body = {"text": make(start), "source_lang": "en", "target_lang": target}
+    return Sent("/translate", utf8(body), calls=4 if targets else 1)  # so many targets at once
+
+
+def libretranslate(start: str, value: str) -> Sent:
+    """Return a request with an unknown member."""
+    return Sent("/translate", f'{{"q":"{start}","source":"en","target":"de","x":{value}}}'.encode())
+
+
+def form(start: str, value: bytes) -> Sent:
+    return Sent("/translate", b"source=en&target=de&q=" + start.encode() + value, FORM)
+
+
+def multipart(start: str, text: str) -> Sent:
+    members = {"source": "en", "target": "de", "q": start + text}
+    head = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+    body = "".join(head.format(name, value) for name, value in members.items())
+    return Sent("/translate", f"{body}--x--\r\n".encode(), MULTIPART)
+
+
+def glossary(_: str, dictionaries: str) -> Sent:
+    body = f'{{"name":"w","dictionaries":{dictionaries}}}'.encode()
+    return Sent("/glossaries", body, {**Sent._field_defaults["headers"], "Authorization": "Bearer a-word"}, 0)
+
+
+def deepl_glossary(_: str, line: str, entries_format: str) -> Sent:
+    size = len(json.dumps(line)) - len('""')
+    entries = {"entries": line * (GLOSSARY_BYTES // size), "entries_format": entries_format}
+    body = utf8({"name": "w", "source_lang": "en", "target_lang": "de", **entries})
+    return Sent("/deepl/v2/glossaries", body, {**Sent._field_defaults["headers"], "Authorization": "Bearer a-word"}, 0)
+
+
+def one_dictionary(entries: Mapping[str, str]) -> str:
+    return json.dumps([{"source_lang": "en", "target_lang": "de", "entries": entries}], ensure_ascii=False)
+
+
+CASES: Final[Mapping[str, Maker]] = {
+    "native text": partial(native, make=emoji),
+    "native list": partial(native, make=partial(emojis, count=256)),
+    "native targets": partial(native, make=emoji, targets=TARGETS),
+    "unknown nested lists": partial(libretranslate, value=hostile(NESTED)),
+    "unknown empty objects": partial(libretranslate, value=hostile("{}")),
+    "unknown numbers": partial(libretranslate, value=hostile("1.5")),
+    "unknown strings": partial(libretranslate, value=hostile('""')),
+    "unknown text": partial(libretranslate, value=json.dumps(emoji("x"), ensure_ascii=False)),
+    "LibreTranslate": lambda start: Sent("/translate", utf8({"q": emoji(start), "source": "en", "target": "de"})),
+    "form": partial(form, value=("\U0001f600" + "so+it+goes+" * (BODY_BYTES // 11)).encode()),
+    "form of escapes": partial(form, value=urlencode({"": "\u4f60\u597d" * (BODY_BYTES // 18)}).encode()[1:]),
+    "form of half escapes": partial(form, value=b"a%41" * (BODY_BYTES // 4)),
+    "form of broken escapes": partial(form, value=b"%" * BODY_BYTES),
+    "multipart": partial(multipart, text=emoji("")),
+    "multipart of line ends": partial(multipart, text="\r" * BODY_BYTES),
+    "DeepL": lambda start: Sent(
+        "/deepl/v2/translate", utf8({"text": emojis(start, 10), "source_lang": "EN", "target_lang": "DE"})
+    ),
+    "DeepL's form": lambda start: Sent(
+        "/deepl/v2/translate",
+        urlencode({"text": emojis(start, 6), "source_lang": "EN", "target_lang": "DE"}, doseq=True).encode(),
+        FORM,
+    ),
+    "DeepLX": lambda start: Sent(
+        "/deeplx/translate", utf8({"text": emoji(start), "source_lang": "EN", "target_lang": "DE"})
+    ),
+    "Immersive": lambda start: Sent(
+        "/imme", utf8({"text_list": emojis(start, 256), "source_lang": "en", "target_lang": "de"})
+    ),
+    "Kiss": lambda start: Sent("/kiss", utf8({"texts": emojis(start, 20), "from": "en", "to": "de"})),
+    "glossary": partial(glossary, dictionaries=one_dictionary({f"{n:0190}": "\U0001f600" * 4 for n in range(9000)})),
+    "glossary of lists": partial(glossary, dictionaries=hostile(NESTED, GLOSSARY_BYTES)),
+    "glossary of names": partial(glossary, dictionaries=one_dictionary({f"{n:x}": "" for n in range(300_000)})),
+    "CSV of other pairs": partial(deepl_glossary, line="a,b,fr,it\n", entries_format="csv"),
+    "CSV of blank lines": partial(deepl_glossary, line="\n", entries_format="csv"),
+    "CSV of commas": partial(deepl_glossary, line=",", entries_format="csv"),
+    "CSV of quoted line ends": partial(deepl_glossary, line='"\n",', entries_format="csv"),
+    "TSV of tabs": partial(deepl_glossary, line="\t", entries_format="tsv"),
+}
+
+
+def memory(server: Server, name: str) -> int:
+    """Return a figure of the process in bytes."""
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(f"{name}:"))
+
+
+def forget_peak(server: Server) -> None:
+    Path(f"/proc/{server.pid}/clear_refs").write_text("5")
+
+
+async def send_eight(client: httpx.AsyncClient, fake: FakeReplica, make: Maker) -> int:
+    """Send eight such requests, all of which wait for replicas at once; return the bytes of bodies and answers."""
+    requests = [make(f"{number} ") for number in range(AT_ONCE)]
+    fake.requests.clear()
+    fake.translate = Script(released=asyncio.Event())
+    posts = [
+        asyncio.create_task(client.post(each.path, content=each.body, headers=dict(each.headers))) for each in requests
+    ]
+
+    async def all_came() -> bool:
+        return sum(not post.done() for post in posts) * requests[0].calls <= len(fake.requests)
+
+    await wait_until(all_came, 60, "all requests are at the replica, or answered")
+    assert fake.translate.released is not None
+    fake.translate.released.set()
+    answers = await asyncio.gather(*posts)
+    assert {answer.status_code for answer in answers} <= {200, 201, 400, 413}
+    return sum(len(each.body) for each in requests) + sum(len(answer.content) for answer in answers)
+
+
+async def test_memory_follows_the_bytes(tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one process, so that what an earlier case leaves counts for the later ones too."""
+    for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"):  # what is freed is returned at once
+        monkeypatch.setenv(name, "65536")
+    fake = FakeReplica(*(f"en>{target}" for target in TARGETS))
+    settings = {
+        "compat": "libretranslate,deepl,deeplx,imme,kiss",
+        "max_text_chars": "2000000",
+        "request_timeout": "120",
+        "cache_bytes": "0",
+    }
+    over: dict[str, str] = {}
+    async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
+        client.timeout = 120
+        await send_eight(client, fake, partial(native, make=lambda start: f"{start} Hello"))
+        at_rest = memory(server, "VmRSS")
+        for name, make in CASES.items():
+            forget_peak(server)
+            size = await send_eight(client, fake, make)
+            taken, allowed = memory(server, "VmHWM") - at_rest, BYTES_PER_BYTE * size + AT_ONCE * BYTES_BESIDE
+            if taken > allowed:
+                over[name] = f"{taken} bytes for {size} bytes of bodies and answers; {allowed} are allowed"
+    assert not over

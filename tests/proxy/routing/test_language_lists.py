@@ -1,0 +1,56 @@
+"""Lists of languages: rendered once for each state of the fleet, whoever asks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from proxy.fleet.snapshot import Snapshot
+from proxy.routing.language_lists import LanguageLists
+from proxy.routing.pivots import Pivots
+from tests.proxy.samples import replica, snapshot
+
+PIVOTS = Pivots(("en",), lambda _: 0.0)
+FLEET = snapshot(replica("a", "de>en"))
+
+
+class Renderer:
+    """Renders the sources; counts, and waits until it may."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def __call__(self, fleet: Snapshot, pivots: Pivots | None) -> bytes:
+        assert pivots is PIVOTS
+        self.calls += 1
+        assert self.may_go_on.wait(30)
+        return " ".join(sorted(fleet.by_source)).encode()
+
+
+async def test_list_is_kept_until_ready_pairs_change() -> None:
+    lists, render, other = LanguageLists(PIVOTS), Renderer(), Renderer()
+    for _ in range(3):
+        same_pairs = replace(FLEET, replicas=MappingProxyType({}))
+        assert await lists.get(render, FLEET) == await lists.get(render, same_pairs) == b"de"
+    assert (render.calls, await lists.get(other, FLEET), other.calls) == (1, b"de", 1)
+    assert await lists.get(render, snapshot(replica("a", "fr>en"))) == b"fr"
+    assert (await lists.get(render, FLEET), render.calls) == (b"de", 3)
+
+
+async def test_requests_at_once_wait_for_one_rendering() -> None:
+    lists, render = LanguageLists(PIVOTS), Renderer()
+    render.may_go_on.clear()
+    waiting = [asyncio.create_task(lists.get(render, FLEET)) for _ in range(20)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting[0]
+    render.may_go_on.set()
+    assert await asyncio.gather(*waiting[1:]) == [b"de"] * 19
+    assert render.calls == 1

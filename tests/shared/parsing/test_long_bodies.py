@@ -1,0 +1,36 @@
+"""Long bodies: parsed one after the other, beside the event loop; short ones at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from shared.parsing.long_bodies import INLINE_BYTES, parse_in_turn
+
+
+async def test_short_body_is_parsed_at_once() -> None:
+    assert await parse_in_turn(INLINE_BYTES, threading.current_thread) is threading.current_thread()
+
+
+async def test_long_bodies_are_parsed_one_after_the_other() -> None:
+    at_work = threading.Lock()
+
+    def parse() -> threading.Thread:
+        assert at_work.acquire(blocking=False), "another body is parsed"
+        at_work.release()
+        return threading.current_thread()
+
+    threads = await asyncio.gather(*(parse_in_turn(INLINE_BYTES + 1, parse) for _ in range(50)))
+    assert len(set(threads)) == 1
+    assert threading.current_thread() not in threads
+
+
+async def test_long_body_raises_its_own_error() -> None:
+    with pytest.raises(ValueError, match="not a number"):
+        await parse_in_turn(INLINE_BYTES + 1, _fail)
+
+
+def _fail() -> int:
+    raise ValueError("not a number")
