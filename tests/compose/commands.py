@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,15 +42,7 @@ class CommandRunner:
     async def run(self, *command: str, within: float, check: bool = True) -> CommandResult:
         """Run a program; raises CommandFailedError unless it ends with 0 (``check``) within that many seconds."""
         began = time.monotonic()
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=self.folder,
-            env=self.environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
+        process = await self._start(command)
         try:
             async with asyncio.timeout(within):
                 output, _ = await process.communicate()
@@ -64,6 +56,25 @@ class CommandRunner:
         if check and result.status:
             raise CommandFailedError(f"{result.command}: exit status {result.status}\n{text[-TAIL_CHARS:]}")
         return result
+
+    async def _start(self, command: Sequence[str]) -> asyncio.subprocess.Process:
+        """Start a program; a cancellation meanwhile ends its children too, not the program alone."""
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *command,
+                cwd=self.folder,
+                env=self.environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await _end(await starting)
+            raise
 
     def _write(self, result: CommandResult) -> None:
         now = time.strftime("%H:%M:%S")

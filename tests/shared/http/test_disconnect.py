@@ -75,7 +75,7 @@ async def test_while_connected_leaves_no_task_behind(client: httpx.AsyncClient) 
     before = len(asyncio.all_tasks())
     for _ in range(5):
         assert (await client.post("/work?seconds=0", content=b"x")).text == "done"
-    await wait_until(lambda: len(asyncio.all_tasks()) <= before + 2, 3, "no tasks left")
+    await wait_until(lambda: len(asyncio.all_tasks()) <= before + 2, 60, "no tasks left")
 
 
 async def test_while_connected_raises_the_work_error(client: httpx.AsyncClient) -> None:
