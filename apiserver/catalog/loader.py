@@ -27,6 +27,7 @@ from apiserver.catalog.yaml_file import CatalogError, CatalogFile, CatalogIssue,
 from apiserver.prompts.custom import CustomPrompt
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
+from shared.protocol.report import MAX_REPORTED_PAIRS
 
 # The keys of an entry whose values have known keys.
 _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": SegmentLimits, "prompt": CustomPrompt}
@@ -79,6 +80,9 @@ def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, obj
                 located.append(_located(path, entry))
             except FileNotFoundError as error:
                 issues.append(file.issue(("models", entry.name, "path"), str(error)))
+    if (count := len({pair for entry in located for pair in entry.all_pairs})) > MAX_REPORTED_PAIRS:
+        why = f"{count} language pairs; proxies take at most {MAX_REPORTED_PAIRS} of one API server"
+        issues.append(CatalogIssue(None, (), f"{why}: host fewer models here (APISERVER_MODELS)"))
     if issues:
         raise CatalogError.of(path, issues)
     return Catalog(tuple(entries), tuple(located))

@@ -34,6 +34,8 @@ SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
 PROMPT_KINDS: Final = frozenset({"word", "template"})
 # Longer values do not help in a message.
 SHOWN_CHARS: Final = 80
+# Every direction between them is within the pairs that a server may report.
+MAX_LANGUAGES: Final = 141
 # ISO 639-2 reserves qaa to qtz for local use: no model can know them.
 _LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
 
@@ -119,7 +121,7 @@ class ModelEntry(BaseModel):
     path: str = Field(min_length=1, description="Folder, or Hugging Face name.")
     pairs: tuple[Annotated[LanguagePair, BeforeValidator(_pair)], ...] = ()
     languages: tuple[Annotated[str, BeforeValidator(_tag)], ...] = Field(
-        default=(), description="Shorthand for every ordered pair of these languages."
+        default=(), max_length=MAX_LANGUAGES, description="Shorthand for every ordered pair of these languages."
     )
     prompt: Annotated[
         Annotated[str, AfterValidator(_family_name), Tag("word")] | Annotated[CustomPrompt, Tag("template")],

@@ -19,7 +19,7 @@ esac
 # number NAME VALUE LEAST
 number() {
     case $2 in
-        '' | *[!0-9]* | ?????????????*) refuse "$1=$2 is not a whole number" ;;
+        '' | *[!0-9]* | 0?* | ?????????????*) refuse "$1=$2 is not a whole number, without leading zeros" ;;
     esac
     [ "$2" -ge "$3" ] || refuse "$1=$2 is less than $3"
 }
@@ -29,7 +29,7 @@ number PROXY_MAX_BODY_BYTES "$bytes" 1
 seconds=${PROXY_MAX_REQUEST_TIMEOUT:-600}
 whole=${seconds%%.*}
 case $whole in
-    '' | *[!0-9]*) refuse "PROXY_MAX_REQUEST_TIMEOUT=$seconds is not a number of seconds" ;;
+    '' | *[!0-9]* | 0?* | ?????????????*) refuse "PROXY_MAX_REQUEST_TIMEOUT=$seconds is not a number of seconds, without leading zeros" ;;
 esac
 client_connections=${PAIRWAY_EDGE_CLIENT_CONNECTIONS:-64}
 number PAIRWAY_EDGE_CLIENT_CONNECTIONS "$client_connections" 1

@@ -16,7 +16,7 @@ from proxy.call import TranslationCall
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from shared.languages import LanguagePair
-from shared.protocol.errors import OverloadedError
+from shared.protocol.errors import REASONS_OF_ONE_REQUEST, OverloadedError
 from shared.protocol.priority import Priority
 
 # The part of the capacity that a caller with its fair share leaves to others.
@@ -137,7 +137,11 @@ class AdmittedRequest:
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        if self.has_one_leg and isinstance(error, OverloadedError) and error.facts.get("reason") != "late":
+        if (
+            self.has_one_leg
+            and isinstance(error, OverloadedError)
+            and error.facts.get("reason") not in REASONS_OF_ONE_REQUEST
+        ):
             call, pair, share = self._legs[0]
             load = measure_load(pair, call.priority, self._snapshot, self._local_stats)
             wait = share.retry_after(call, load)

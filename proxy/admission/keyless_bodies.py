@@ -68,7 +68,7 @@ class KeylessBody:
 
     def refuse_if_small(self) -> None:
         """Refuse the unfinished body unless it has passed its first bytes."""
-        if self._pool is self._bodies.first_bytes and not self.is_whole:
+        if self._pool is self._bodies.first_bytes and self.refusal is None and not self.is_whole:
             detail = f"The first {FIRST_BYTES} bytes of a body without a known key took more than {FIRST_SECONDS:g} s."
             self.refuse("slow", SlowRequestError(f"{detail} {_ADVICE}", retry_after=RETRY_AFTER_SECONDS))
 

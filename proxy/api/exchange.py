@@ -11,13 +11,13 @@ from typing import Final, Self, TypeVar
 
 from fastapi import Request
 
-from proxy.admission.keyless_bodies import FIRST_BYTES, FIRST_SECONDS, KeylessBody, do_nothing
+from proxy.admission.keyless_bodies import FIRST_SECONDS, KeylessBody, do_nothing
 from proxy.api import auth
 from proxy.context import context
 from proxy.glossaries.owner import GlossaryOwner
 from proxy.keys.api_key import ApiKey
 from proxy.keys.authenticator import Authentication
-from shared.http.body import WHOLE_BODY_EXTENSION, Reservation, declared_bytes, read_body, require_json
+from shared.http.body import WHOLE_BODY_EXTENSION, Reservation, read_body, require_json
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 
@@ -170,22 +170,22 @@ class RequestExchange:
 
     async def _read_unfinished(self, limit: int, body: KeylessBody) -> bytes:
         """Read until the body is refused in favour of others."""
-        loop, timer = asyncio.get_running_loop(), None
-        if declared_bytes(self.request) <= FIRST_BYTES:
-            timer = loop.call_later(FIRST_SECONDS, body.refuse_if_small)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(FIRST_SECONDS, body.refuse_if_small)
         try:
             async with asyncio.timeout(None) as reading:
                 body.interrupt = lambda: reading.reschedule(loop.time())
-                return await read_body(self.request, limit, self.deadline, body)
+                content = await read_body(self.request, limit, self.deadline, body)
+            if body.refusal is None:
+                return content
+            del content  # refused in the turn in which it became whole
         except TimeoutError:
             if body.refusal is None:
                 raise
-            refusal = body.error_of(body.refusal)
         finally:
             body.interrupt = do_nothing
-            if timer is not None:
-                timer.cancel()
-        raise refusal  # here, because its context would keep the bytes
+            timer.cancel()
+        raise body.error_of(body.refusal)  # here, because its context would keep the bytes
 
     def _count_as_known(self, body: KeylessBody) -> None:
         """Count a body read before its key among those of known callers."""

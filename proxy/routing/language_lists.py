@@ -25,8 +25,13 @@ class LanguageLists:
         if self._ready is not snapshot.ready:
             self._ready, self._lists = snapshot.ready, {}
         rendering = self._lists.get(render)
-        if rendering is None:
+        if rendering is None or has_failed(rendering):
             # In a thread, because 100 languages take 50 ms; it is Python, which lets the event loop in every 5 ms.
             rendering = asyncio.create_task(asyncio.to_thread(render, snapshot, self._pivots))
             self._lists[render] = rendering
         return await asyncio.shield(rendering)  # whose client leaves, does not take the list from others
+
+
+def has_failed(rendering: asyncio.Task[bytes]) -> bool:
+    """Return whether a rendering ended without a list; the next request tries again."""
+    return rendering.done() and (rendering.cancelled() or rendering.exception() is not None)

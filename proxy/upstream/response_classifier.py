@@ -14,7 +14,14 @@ from pydantic import ValidationError
 from shared.languages import LanguagePair
 from shared.protocol.answers import Problem
 from shared.protocol.deadline import Deadline
-from shared.protocol.errors import OverloadedError, PairUnavailableError, PairwayError, RelayedError, ReplicaFailedError
+from shared.protocol.errors import (
+    REASONS_OF_ONE_REQUEST,
+    OverloadedError,
+    PairUnavailableError,
+    PairwayError,
+    RelayedError,
+    ReplicaFailedError,
+)
 
 # Default and maximum of a replica's Retry-After.
 RETRY_AFTER_SECONDS: Final = 1.0
@@ -84,10 +91,10 @@ def classify(
     match problem.code:
         case "overloaded" | "rate-limited":
             reason = (problem.model_extra or {}).get("reason", "full")
-            late = reason in {"late", "memory"}  # the replica may have capacity for others
-            why = problem.detail if late else "Every replica for this pair is full."
+            is_own = reason in REASONS_OF_ONE_REQUEST
+            why = problem.detail if is_own else "Every replica for this pair is full."
             full = OverloadedError(why, retry_after=wait, facts={"reason": str(reason)})
-            refusal = Refusal(AttemptOutcome.ANSWERED if late else AttemptOutcome.FULL, full, elsewhere=True)
+            refusal = Refusal(AttemptOutcome.ANSWERED if is_own else AttemptOutcome.FULL, full, elsewhere=True)
         case "unknown-pair" | "pair-unavailable":
             why = "the replicas that served it are no longer ready"
             refusal = Refusal(

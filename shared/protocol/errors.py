@@ -10,6 +10,8 @@ from typing import Any, Final, Self
 
 # Retry-After has whole seconds.
 RETRY_AFTER_MIN: Final = 1.0
+# Reasons of an API server's ``overloaded`` that say nothing about the pair: it may have capacity for other requests.
+REASONS_OF_ONE_REQUEST: Final = frozenset({"late", "memory"})
 
 
 class PairwayError(Exception):
@@ -123,8 +125,8 @@ class ClientGoneError(PairwayError, status=499, code="client-gone", title="The c
 class HeadTooLargeError(PairwayError, status=431, code="head-too-large", title="Request head too large"):
     """The request line and headers exceed a limit."""
 
-    def __init__(self, *, limit: int) -> None:
-        super().__init__(f"The request's head has more than {limit} bytes.", facts={"limit": limit, "unit": "bytes"})
+    def __init__(self, *, limit: int, unit: str = "bytes") -> None:
+        super().__init__(f"The request's head has more than {limit} {unit}.", facts={"limit": limit, "unit": unit})
 
 
 class InternalError(PairwayError):

@@ -16,7 +16,13 @@ from shared.http.body import WHOLE_BODY_EXTENSION
 from shared.http.disconnect import DISCONNECT_EXTENSION, DisconnectSignal
 from shared.http.problems import standalone_problem
 from shared.protocol.errors import BadRequestError, HeadTooLargeError, OverloadedError, PairwayError, SlowRequestError
-from shared.server.limits import MAX_HEAD_BYTES, MAX_LINGER_BYTES, MAX_PIPELINED_REQUESTS, ConnectionLimiter
+from shared.server.limits import (
+    MAX_HEAD_BYTES,
+    MAX_HEADERS,
+    MAX_LINGER_BYTES,
+    MAX_PIPELINED_REQUESTS,
+    ConnectionLimiter,
+)
 from shared.server.uvicorn_protocol import UpgradeIgnoringProtocol
 
 log = logging.getLogger(__name__)
@@ -80,6 +86,8 @@ class Connection(UpgradeIgnoringProtocol):
             return
         if self._parsing_bytes > MAX_HEAD_BYTES:  # trailers and chunk headers count too
             self._refuse(HeadTooLargeError(limit=MAX_HEAD_BYTES))
+        elif len(self.headers or ()) > MAX_HEADERS:  # of a head, or of trailers, that goes on
+            self._refuse(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
         elif self._timer is None and (self._is_head_open or self._is_body_open):
             timeouts = self._limiter.timeouts
             self._timer = self.loop.call_later(
@@ -126,6 +134,8 @@ class Connection(UpgradeIgnoringProtocol):
             head_bytes = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
             if head_bytes > MAX_HEAD_BYTES:
                 raise self._recorded(HeadTooLargeError(limit=MAX_HEAD_BYTES))
+        if len(self.headers) > MAX_HEADERS:
+            raise self._recorded(HeadTooLargeError(limit=MAX_HEADERS, unit="headers"))
         super().on_headers_complete()
         self._stop_timer()
         self._parsing_bytes, self._is_head_open, self._is_body_open = 0, False, True

@@ -10,6 +10,7 @@ from apiserver.catalog.loader import load, read
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.catalog.yaml_file import MAX_BYTES, MAX_ISSUES, CatalogError
 from shared.languages import LanguagePair
+from shared.protocol.report import MAX_REPORTED_PAIRS
 
 DEMO = Path(__file__).resolve().parents[3] / "deploy" / "models" / "demo.yaml"
 
@@ -31,6 +32,14 @@ def refused(folder: Path, entry: str) -> str:
     return str(caught.value)
 
 
+LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "fi", "pl", "cs", "ru", "tr", "ar", "ja", "ko", "zh"]
+# 162 languages, and an entry that takes any.
+MANY = [
+    f"{language}-{region}"
+    for language in LANGUAGES
+    for region in ("AT", "BE", "CH", "DE", "ES", "FR", "GB", "IT", "US")
+]
+CUSTOM = "path: org/model\nprompt: {template: '{text}'}\n"
 GOOD = "path: org/model\npairs: [en-de]\nprompt: demo-tags\n"
 
 
@@ -301,3 +310,22 @@ def test_long_value_in_a_message_is_cut_short(tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", ["./\\0", "./" + "x" * 5000, "./\\ud800", "."])
 def test_impossible_path_is_refused(tmp_path: Path, folder: str) -> None:
     assert "models.yaml:3: models.m.path" in refused(tmp_path, f'path: "{folder}"\npairs: [en-de]\nprompt: demo-tags')
+
+
+def test_pairs_beyond_what_proxies_take_are_refused(tmp_path: Path) -> None:
+    half = MAX_REPORTED_PAIRS // 2
+    pairs = [f"[{a}, {b}]" for a in MANY for b in MANY if a != b]
+    first, second = ", ".join(pairs[:half]), ", ".join(pairs[half : 2 * half + 1])
+    text = "models:\n" + "".join(
+        f"  {name}:\n    path: org/model\n    prompt: {{template: '{{text}}'}}\n    pairs: [{written}]\n"
+        for name, written in (("a", first), ("b", second))
+    )
+    path = write(tmp_path, text)
+    assert [len(entry.all_pairs) for entry in load(path, ["a"])] == [half]
+    with pytest.raises(CatalogError, match=f"{MAX_REPORTED_PAIRS + 1} language pairs.*APISERVER_MODELS"):
+        load(path)
+
+
+def test_languages_beyond_what_proxies_take_are_refused(tmp_path: Path) -> None:
+    assert "at most 141 items" in refused(tmp_path, f"{CUSTOM}languages: [{', '.join(MANY[:142])}]")
+    assert len(one(tmp_path, f"{CUSTOM}languages: [{', '.join(MANY[:141])}]").all_pairs) == 141 * 140

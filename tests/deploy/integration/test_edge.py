@@ -193,6 +193,8 @@ def test_edge_on_loopback_needs_no_keys(tmp_path: Path, address: str) -> None:
         ("PAIRWAY_EDGE_CLIENT_BODIES", "-1"),
         ("PAIRWAY_EDGE_SPARE_BODIES", "1.5"),
         ("PAIRWAY_EDGE_BODIES_MB", "9" * 30),
+        ("PAIRWAY_EDGE_BODIES_MB", "0128"),
+        ("PROXY_MAX_REQUEST_TIMEOUT", "08"),
         ("PAIRWAY_EDGE_BALANCERS", "10.0.0.1;evil"),
     ],
 )

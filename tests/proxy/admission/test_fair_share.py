@@ -74,6 +74,13 @@ def test_replica_refusal_gets_our_wait_and_other_errors_do_not() -> None:
     ):
         raise OverloadedError("full", retry_after=1.0)
     assert later.value.retry_after in {3, 4}
+    for reason in ("late", "memory"):
+        with (
+            pytest.raises(OverloadedError) as own,
+            harness.controller.admit([(harness.call(text="b" * 400), EN_DE)], harness.snapshot),
+        ):
+            raise OverloadedError("of this request", retry_after=1.0, facts={"reason": reason})
+        assert own.value.retry_after == 1.0
     with (
         pytest.raises(ReplicaFailedError) as failed,
         harness.controller.admit([(harness.call(), EN_DE)], harness.snapshot),

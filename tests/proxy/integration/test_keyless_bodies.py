@@ -176,21 +176,22 @@ async def test_65th_request_of_a_network_is_refused(running: RunningProxy, path:
     assert refusals(running, "network") == 2
 
 
+@pytest.mark.parametrize("length", [FIRST_BYTES, 2 * FIRST_BYTES])
 @pytest.mark.parametrize(("path", "status"), [(LIBRE, 400), (DEEPL, 504), ("/libretranslate/detect", 400)])
 async def test_slow_first_bytes_are_cut(
-    running: RunningProxy, monkeypatch: pytest.MonkeyPatch, path: str, status: int
+    running: RunningProxy, monkeypatch: pytest.MonkeyPatch, path: str, status: int, length: int
 ) -> None:
     monkeypatch.setattr(exchange, "FIRST_SECONDS", SHORT_SECONDS)
     shown, _ = await new_key(running)
     rest = f"&source=en&target=de&api_key={shown}".encode()
     long = b"q=" + b"a " * FIRST_BYTES
     patient = await send(running, long, "127.0.1.1", length=len(long) + len(rest))
-    slow = await send(running, b"q=a", path=path, length=FIRST_BYTES)
+    slow = await send(running, b"q=a", path=path, length=length)
     answer = await slow.answer()
     assert (answer[0], answer[1]["retry-after"]) == (status, "1")
     assert refusals(running, "slow") == 1
     patient.writer.write(rest)
-    assert (await patient.answer())[0] == 200, "a longer body has the request's own time"
+    assert (await patient.answer())[0] == 200, "what is longer than the first bytes has the request's own time"
 
 
 async def test_slow_body_of_a_known_key_is_not_cut(running: RunningProxy, monkeypatch: pytest.MonkeyPatch) -> None:

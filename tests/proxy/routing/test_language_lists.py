@@ -54,3 +54,20 @@ async def test_requests_at_once_wait_for_one_rendering() -> None:
     render.may_go_on.set()
     assert await asyncio.gather(*waiting[1:]) == [b"de"] * 19
     assert render.calls == 1
+
+
+async def test_failed_rendering_is_not_kept() -> None:
+    lists, calls = LanguageLists(PIVOTS), 0
+
+    def render(fleet: Snapshot, pivots: Pivots | None) -> bytes:
+        nonlocal calls
+        del fleet, pivots
+        calls += 1
+        if calls == 1:
+            raise RuntimeError("no thread")
+        return b"de"
+
+    with pytest.raises(RuntimeError, match="no thread"):
+        await lists.get(render, FLEET)
+    assert await lists.get(render, FLEET) == await lists.get(render, FLEET) == b"de"
+    assert calls == 2

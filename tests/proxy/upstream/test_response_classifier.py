@@ -46,6 +46,21 @@ def test_classify_uses_problem_code(
     assert (refusal.outcome, refusal.elsewhere, refusal.error.code) == (outcome, elsewhere, error_code)
 
 
+@pytest.mark.parametrize(
+    ("reason", "outcome", "why"),
+    [
+        ("full", AttemptOutcome.FULL, "Every replica for this pair is full."),
+        ("late", AttemptOutcome.ANSWERED, "d"),
+        ("memory", AttemptOutcome.ANSWERED, "d"),
+    ],
+)
+def test_refusal_of_one_request_says_nothing_about_the_pair(reason: str, outcome: AttemptOutcome, why: str) -> None:
+    told = Problem.model_validate({**problem("overloaded", 503).model_dump(), "reason": reason})
+    refusal = classify(pair("en>de"), 503, told, 2.0, LEFT)
+    assert (refusal.outcome, refusal.error.detail, refusal.error.retry_after) == (outcome, why, 2.0)
+    assert refusal.error.facts == {"reason": reason}
+
+
 def test_classify_bounds_retry_after_of_full_replica() -> None:
     refusal = classify(pair("en>de"), 503, problem("overloaded", 503), 7.0, LEFT)
     assert refusal.error.retry_after == 7.0
