@@ -33,5 +33,5 @@ class LanguageLists:
 
 
 def has_failed(rendering: asyncio.Task[bytes]) -> bool:
-    """Return whether a rendering ended without a list; the next request tries again."""
+    """Return whether a rendering ended without a list."""
     return rendering.done() and (rendering.cancelled() or rendering.exception() is not None)

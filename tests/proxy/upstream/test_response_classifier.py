@@ -55,8 +55,8 @@ def test_classify_uses_problem_code(
     ],
 )
 def test_refusal_of_one_request_says_nothing_about_the_pair(reason: str, outcome: AttemptOutcome, why: str) -> None:
-    told = Problem.model_validate({**problem("overloaded", 503).model_dump(), "reason": reason})
-    refusal = classify(pair("en>de"), 503, told, 2.0, LEFT)
+    refused = Problem.model_validate({**problem("overloaded", 503).model_dump(), "reason": reason})
+    refusal = classify(pair("en>de"), 503, refused, 2.0, LEFT)
     assert (refusal.outcome, refusal.error.detail, refusal.error.retry_after) == (outcome, why, 2.0)
     assert refusal.error.facts == {"reason": reason}
 
