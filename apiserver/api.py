@@ -23,7 +23,6 @@ from shared.http.openapi import (
 )
 from shared.http.probes import livez_response, metrics_response, startupz_response
 from shared.http.request_context import add_log_fields, request_header
-from shared.parsing.long_bodies import parse_in_turn
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
@@ -85,8 +84,9 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         priority = Priority.from_header(request_header(request, PRIORITY_HEADER))
         caller = caller_from_header(request_header(request, CALLER_HEADER))
         body = await read_json_body(request, app.limits.body_bytes, deadline, reservation)
-        translate_request = await parse_in_turn(len(body), partial(parse_translate_request, body, app.limits))
-        del body
+        parse = partial(parse_translate_request, body, app.limits)
+        translate_request = await app.long_bodies.parse(caller, len(body), parse)
+        del body, parse
         reservation.release()  # the texts count from here on
         if sink is not None:
             translate_request.refuse_stream()

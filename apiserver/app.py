@@ -39,6 +39,7 @@ from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
+from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
 from shared.version import VERSION
@@ -88,6 +89,7 @@ def create_app(
         changer=ModelChanger(services, settings.catalog, metrics, time.time),
         metrics=metrics,
         bodies=ByteBudget(settings.max_bodies_bytes),
+        long_bodies=LongBodies(),
         text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(

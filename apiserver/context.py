@@ -14,6 +14,7 @@ from apiserver.model_server import ModelServer
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import ApiServerSettings
 from shared.http.body import ByteBudget
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.deadline import TimeLimits
 from shared.protocol.limits import Limits
 from shared.runtime.background import Loop
@@ -32,6 +33,7 @@ class ApiServerContext:
     changer: ModelChanger
     metrics: ApiServerMetrics
     bodies: ByteBudget
+    long_bodies: LongBodies
     text_memory: TextMemory
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
-from shared.runtime.ip_addresses import is_loopback
+from shared.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token, split_commas
 
 # The most that a request holds for each character: texts, plan, results (tests/apiserver/integration/test_memory.py).

@@ -22,9 +22,9 @@ from proxy.fleet.prober import FIRST_SWEEP_SECONDS
 from proxy.settings import ProxySettings
 from shared.http.app_setup import configure_app
 from shared.http.origin_policy import OriginPolicy
+from shared.ip_addresses import is_loopback
 from shared.runtime import gc_tuning
 from shared.runtime.background import running
-from shared.runtime.ip_addresses import is_loopback
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)

@@ -28,6 +28,7 @@ from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
 from proxy.translation.transient_faults import TransientFaultRetry
 from shared.http.body import ByteBudget
+from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
 
@@ -92,6 +93,7 @@ class ProcessContext:
     loops: tuple[Loop, ...]
     body_budget: ByteBudget
     keyless_bodies: KeylessBodies
+    long_bodies: LongBodies
     draining: asyncio.Event
     started_at: float
 

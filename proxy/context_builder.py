@@ -68,6 +68,7 @@ from proxy.translation.transient_faults import TransientFaultRetry
 from proxy.upstream.client import ReplicaClient
 from shared.http.body import ByteBudget
 from shared.languages import display_name
+from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop
 from shared.runtime.startup_check import StartupCheck
 
@@ -116,7 +117,9 @@ async def build_context(
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
-    process = ProcessContext(foundation.metrics, loops, body_budget, keyless_bodies, draining, started_at=time.time())
+    process = ProcessContext(
+        foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(), draining, started_at=time.time()
+    )
     return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
 
 

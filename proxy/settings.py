@@ -9,8 +9,8 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from proxy import urls
+from shared.ip_addresses import is_loopback
 from shared.languages import canonical_tag
-from shared.runtime.ip_addresses import is_loopback
 from shared.runtime.settings import CommaSeparated, MaxConnections, Port, ServerSettings, Token, split_commas
 
 # A few hundred sentences.

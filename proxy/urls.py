@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import SecretStr
 
 from shared.http.origin_policy import canonical_origin
-from shared.runtime.ip_addresses import is_loopback
+from shared.ip_addresses import is_loopback
 
 # A name, an IPv4 or an IPv6 address.
 _HOST: Final = re.compile(r"[A-Za-z0-9._\-]+|[0-9A-Fa-f:.]+")

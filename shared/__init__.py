@@ -1,6 +1,7 @@
 """Code of both servers.
 
 - ``languages``: BCP-47 tags, pairs, fit of served languages.
+- ``ip_addresses``: loopback, and a client's network.
 - ``literals``: parts of a text that stay unchanged.
 - ``version``: the version of Pairway.
 - ``protocol/``: formats on the wire.

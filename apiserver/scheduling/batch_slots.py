@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left, insort
-from collections import OrderedDict
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
 from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.priority import SHORT_UNITS, Lane
+from shared.runtime.fair_queue import FairQueue, Waiter
 
 # Long texts hold at most one slot in this many, so that short texts stay fast (docs/benchmarks/long-texts.md).
 LONG_SHARE: Final = 4
@@ -27,49 +25,6 @@ URGENT_LANES: Final = tuple(lane for lane in Lane if lane < Lane.BULK_SHORT)
 LONG_LANES: Final = tuple(lane for lane in Lane if lane.is_long)
 # A lane's price for a grant: urgent work goes first, and none starves.
 STRIDES: Final = (1, 4, 8, 16, 32, 32)
-
-
-@dataclass(slots=True, order=True)
-class Waiter:
-    """A waiting segment, ordered by its text's turn."""
-
-    turn: int
-    number: int
-    caller: str = field(compare=False)
-    slot: asyncio.Future[None] = field(compare=False)
-    granted: bool = field(default=False, compare=False)
-
-
-class FairQueue:
-    """One lane's waiters: callers in turn, each caller's first text first."""
-
-    def __init__(self) -> None:
-        self._callers: OrderedDict[str, list[Waiter]] = OrderedDict()
-
-    def __contains__(self, caller: str) -> bool:
-        return caller in self._callers
-
-    def __len__(self) -> int:
-        return len(self._callers)
-
-    def add(self, waiter: Waiter) -> None:
-        """Add a waiter."""
-        insort(self._callers.setdefault(waiter.caller, []), waiter)
-
-    def pop(self) -> Waiter:
-        """Remove the next waiter; its caller becomes last."""
-        caller, waiters = self._callers.popitem(last=False)
-        waiter = waiters.pop(0)
-        if waiters:
-            self._callers[caller] = waiters
-        return waiter
-
-    def remove(self, waiter: Waiter) -> None:
-        """Remove a waiter."""
-        waiters = self._callers[waiter.caller]
-        del waiters[bisect_left(waiters, waiter)]
-        if not waiters:
-            del self._callers[waiter.caller]
 
 
 class BatchSlots:
@@ -164,7 +119,4 @@ class BatchSlots:
             self._passes[lane] += STRIDES[lane]
             self._hold(lane)
             self.waiting -= 1
-            waiter = self._queues[lane].pop()
-            waiter.granted = True
-            if not waiter.slot.done():  # a waiter cancelled just now passes its slot on
-                waiter.slot.set_result(None)
+            self._queues[lane].pop().grant()

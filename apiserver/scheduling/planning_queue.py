@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import count
 from typing import Final, TypeVar
 
-from apiserver.scheduling.batch_slots import FairQueue, Waiter
+from shared.runtime.fair_queue import FairThread
 
 T = TypeVar("T")
 
@@ -17,51 +15,6 @@ T = TypeVar("T")
 TURN_CHARS: Final = 4000
 # Characters of a short slice: at most 0.1 s of planning (docs/decisions/0011-translation-core.md).
 SLICE_CHARS: Final = 8000
-
-
-class PlanningThread:
-    """A thread that plans a slice at a time, callers in turn.
-
-    Used on one event loop. A slice whose request is cancelled while it waits is not planned.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._queue = FairQueue()
-        self._numbers = count()
-        self._is_busy = False
-
-    async def run(self, caller: str, plan: Callable[[], T]) -> T:
-        """Return the plan, made in the thread at the caller's turn."""
-        loop = asyncio.get_running_loop()
-        if self._is_busy:
-            await self._turn(caller, loop)
-        self._is_busy = True
-        planned = self._executor.submit(plan)
-        # Not when the request ends: a cancelled one's slice is still being planned.
-        planned.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._next))
-        return await asyncio.wrap_future(planned)
-
-    async def _turn(self, caller: str, loop: asyncio.AbstractEventLoop) -> None:
-        number = next(self._numbers)
-        waiter = Waiter(number, number, caller, loop.create_future())
-        self._queue.add(waiter)
-        try:
-            await waiter.slot
-        except asyncio.CancelledError:
-            if waiter.granted:  # at the same moment
-                self._next()
-            else:
-                self._queue.remove(waiter)
-            raise
-
-    def _next(self) -> None:
-        self._is_busy = bool(self._queue)
-        if self._is_busy:
-            waiter = self._queue.pop()
-            waiter.granted = True
-            if not waiter.slot.done():  # a waiter cancelled just now passes its turn on
-                waiter.slot.set_result(None)
 
 
 class LoopTurns:
@@ -93,8 +46,8 @@ class PlanningQueue:
     """
 
     def __init__(self) -> None:
-        self._short = PlanningThread("planning")
-        self._long = PlanningThread("planning-long")
+        self._short = FairThread("planning")
+        self._long = FairThread("planning-long")
         self.turns = LoopTurns()
 
     async def run(self, caller: str, chars: int, plan: Callable[[], T]) -> T:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from proxy.metrics import ProxyMetrics
+from shared.ip_addresses import network_of
 from shared.protocol.errors import OverloadedError, PairwayError, RateLimitedError, SlowRequestError
-from shared.runtime.ip_addresses import network_of
 
 # A body's first bytes, and the time for them: enough for a page of text over a slow line.
 FIRST_BYTES: Final = 65_536

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proxy.api import auth
-from proxy.api.exchange import RequestExchange
+from proxy.api.exchange import RequestExchange, parse_in_turn
 from proxy.context import context
 from proxy.routing.language_detector import Detection
 from shared.http.disconnect import while_connected
@@ -17,7 +17,6 @@ from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.parsing.json_reader import refuse_repeated_names
-from shared.parsing.long_bodies import parse_in_turn
 from shared.parsing.request_parser import CLIENT_SENTENCES, limit_unknown, read_members
 from shared.protocol.limits import Limits
 from shared.protocol.translate_request import TextOrTexts
@@ -60,7 +59,7 @@ async def detect(request: Request) -> Response:
     settings = parts.settings
     with RequestExchange(request) as exchange:
         body = await exchange.receive(request_header(request, "authorization"), is_json=True)
-        text = (await parse_in_turn(len(body), partial(parse_detect_request, body, settings.limits))).text
+        text = (await parse_in_turn(request, body, partial(parse_detect_request, body, settings.limits))).text
         texts = [text] if isinstance(text, str) else text
         add_log_fields(request, texts=len(texts))
         work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)

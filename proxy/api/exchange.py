@@ -17,6 +17,7 @@ from proxy.context import context
 from proxy.glossaries.owner import GlossaryOwner
 from proxy.keys.api_key import ApiKey
 from proxy.keys.authenticator import Authentication
+from proxy.keys.caller import at_address
 from shared.http.body import WHOLE_BODY_EXTENSION, Reservation, read_body, require_json
 from shared.http.request_context import add_log_fields, request_header
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
@@ -114,6 +115,7 @@ class RequestExchange:
         """
         self._authorization = authorization
         self._authentication = await self._identify(authorization)
+        self.request.scope["state"]["caller"] = self._authentication.caller.identity
         self._is_known = True
         if isinstance(self._reservation, KeylessBody):
             self._count_as_known(self._reservation)
@@ -193,3 +195,10 @@ class RequestExchange:
         body.release()
         self._reservation = self._parts.process.body_budget.reserve()
         self._reservation.take(size)
+
+
+async def parse_in_turn(request: Request, body: bytes, parse: Callable[[], T]) -> T:
+    """Parse a body; a long one waits for its caller's turn."""
+    client = request.scope["client"]
+    caller = request.scope["state"].get("caller") or at_address(client[0] if client else "").identity
+    return await context(request).process.long_bodies.parse(caller, len(body), parse)

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel
 
 from proxy.api import auth
-from proxy.api.exchange import RequestExchange
+from proxy.api.exchange import RequestExchange, parse_in_turn
 from proxy.context import context
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
@@ -29,7 +29,6 @@ from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.languages import LanguagePair
-from shared.parsing.long_bodies import parse_in_turn
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -83,7 +82,7 @@ async def _read(exchange: RequestExchange, model: type[M]) -> M:
     """
     limit = min(GLOSSARY_BODY_BYTES, context(exchange.request).settings.max_bodies_bytes)
     body = await exchange.read_body(limit, is_json=True)
-    return await parse_in_turn(len(body), partial(parse_body, body, model))
+    return await parse_in_turn(exchange.request, body, partial(parse_body, body, model))
 
 
 async def _read_dictionary(exchange: RequestExchange, pair: LanguagePair) -> Dictionary:

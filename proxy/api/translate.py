@@ -17,6 +17,7 @@ from proxy.api.client_request import (
 from proxy.api.compat.libretranslate import root_translate
 from proxy.api.compat.libretranslate import translate as libretranslate
 from proxy.api.compat.libretranslate.errors import render_error
+from proxy.api.exchange import parse_in_turn
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
 from proxy.translation.service import CACHE_HEADER, AnswerSource
@@ -24,7 +25,6 @@ from shared.http import event_stream
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
 from shared.http.problems import render_errors_with
 from shared.http.request_context import request_header
-from shared.parsing.long_bodies import parse_in_turn
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.headers import parse_bearer
@@ -75,7 +75,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         if fields is not None:
             return await libretranslate.answer_translate(run, fields)
         translate_request, targets, glossary = await parse_in_turn(
-            len(body), partial(parse_client_request, body, parts.settings.limits)
+            request, body, partial(parse_client_request, body, parts.settings.limits)
         )
         if parts.settings.confidence and not translate_request.confidence:
             translate_request = translate_request.model_copy(update={"confidence": True})

@@ -7,10 +7,10 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Final
 
+from shared.ip_addresses import network_of
 from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairRefusedError
 from shared.protocol.priority import Priority
-from shared.runtime.ip_addresses import network_of
 
 # 64 bits: callers never share a tag by accident.
 _TAG_BYTES: Final = 8

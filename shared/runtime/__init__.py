@@ -11,5 +11,5 @@
 - ``exponential_backoff``: growing pauses before restarts.
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
-- ``ip_addresses``: loopback, and a client's network.
+- ``fair_queue``: callers in turn; a thread that serves them.
 """

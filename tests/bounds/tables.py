@@ -109,7 +109,7 @@ TABLES = {
         "apiserver.scheduling.text_memory.TextMemory._by_caller",
         "apiserver.scheduling.admission.InFlightLedger._requests",
         "apiserver.scheduling.admission.InFlightLedger._units",
-        "apiserver.scheduling.batch_slots.FairQueue._callers",
+        "shared.runtime.fair_queue.FairQueue._callers",
         "apiserver.shadowing.shadow_traffic.ShadowTraffic._tasks",
         "proxy.admission.fair_share.FairShare.units",
         "proxy.balancing.replica_stats.PairReplicaStats.in_flight",

@@ -73,6 +73,8 @@ class Deployment:
             "PAIRWAY_EDGE_PORT": str(first + PROXY_PORTS),
             # Apart from the network of an operator's own fleet.
             "PAIRWAY_EDGE_NETWORK": "10.247.84",
+            # The load stands for many callers, and all have one address (docs/operations/nginx.md).
+            "PAIRWAY_EDGE_CLIENT_CONNECTIONS": "600",
             "PAIRWAY_VERSION": FIRST,
             "PAIRWAY_PROXIES": "2",
             "PAIRWAY_DE_REPLICAS": "1",

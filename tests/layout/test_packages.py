@@ -30,7 +30,6 @@ TESTED_ELSEWHERE = {
     "apiserver/changes/model_changer.py": "tests/apiserver/integration/test_model_changes.py",
     "apiserver/changes/change_run.py": "tests/apiserver/integration/test_model_changes.py",
     "proxy/context_builder.py": "tests/proxy/test_app.py",
-    "proxy/api/exchange.py": "tests/proxy/integration/test_keyless_bodies.py",
     "proxy/api/translation_run.py": "tests/proxy/integration/test_translate.py",
     "proxy/api/compat/compat_api.py": "tests/proxy/api/compat/test_mounts.py",
     "proxy/api/compat/deepl/api.py": "tests/proxy/integration/test_deepl.py",

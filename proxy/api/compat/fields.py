@@ -8,12 +8,12 @@ from typing import Final, NamedTuple, cast
 
 from fastapi import Request
 
+from proxy.api.exchange import parse_in_turn
 from proxy.context import context
 from shared.http.problems import JSON
 from shared.http.request_context import request_header
 from shared.parsing.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
 from shared.parsing.json_reader import OTHER_VALUES, JsonReader, NoJsonError
-from shared.parsing.long_bodies import parse_in_turn
 from shared.protocol.errors import InvalidRequestError
 
 # Without a type, as some clients send it, the first byte tells JSON from a form.
@@ -100,7 +100,7 @@ async def json_fields_of(
     Raises:
         PairwayError: it is malformed, or has too many values.
     """
-    return await parse_in_turn(len(body), partial(json_fields, body, reader, max_values(request), repair))
+    return await parse_in_turn(request, body, partial(json_fields, body, reader, max_values(request), repair))
 
 
 async def parse_fields(
@@ -114,13 +114,13 @@ async def parse_fields(
     content_type = request_header(request, "content-type") or ""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == MULTIPART:
-        pairs = await parse_in_turn(len(body), partial(parse_multipart, body, content_type))
+        pairs = await parse_in_turn(request, body, partial(parse_multipart, body, content_type))
         # PHP's curl sends a form without fields beside a query: Nextcloud.
         return Fields(_grouped(pairs), is_json=False) if pairs else query_fields(request)
     if kind == URLENCODED and not body.lstrip().startswith(_OBJECT_START):
-        pairs = await parse_in_turn(len(body), partial(parse_urlencoded, body))
+        pairs = await parse_in_turn(request, body, partial(parse_urlencoded, body))
         return Fields(_grouped(pairs), is_json=False)
-    return await parse_in_turn(len(body), partial(json_fields, body, reader, max_values(request), repair))
+    return await parse_in_turn(request, body, partial(json_fields, body, reader, max_values(request), repair))
 
 
 def max_values(request: Request) -> int:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.scheduling.batch_slots import BULK_SHARE, LONG_LANES, LONG_SHARE, STRIDES, BatchSlots, FairQueue, Waiter
+from apiserver.scheduling.batch_slots import BULK_SHARE, LONG_LANES, LONG_SHARE, STRIDES, BatchSlots
 from apiserver.scheduling.throughput import ThroughputMeter
 from shared.protocol.priority import Lane
 from tests.apiserver.scheduling.hand_clock import HandClock
@@ -341,36 +341,6 @@ def test_waiting_callers_stay_within_one_segment(wants: list[str], batch_size: i
         await scene.close()
 
     asyncio.run(play())
-
-
-def waiter(caller: str, turn: int, number: int) -> Waiter:
-    return Waiter(turn, number, caller, asyncio.get_running_loop().create_future())
-
-
-async def test_fair_queue_serves_callers_in_turn() -> None:
-    queue = FairQueue()
-    for number in range(3):
-        queue.add(waiter("a", number, number))
-    queue.add(waiter("b", 3, 3))
-    assert [queue.pop().number for _ in range(4)] == [0, 3, 1, 2]
-    assert not queue
-
-
-async def test_fair_queue_serves_a_callers_first_text_first() -> None:
-    queue = FairQueue()
-    queue.add(waiter("a", 2, 0))
-    queue.add(waiter("a", 1, 1))
-    assert [queue.pop().turn, queue.pop().turn] == [1, 2]
-
-
-async def test_waiter_that_was_removed_is_not_served() -> None:
-    queue = FairQueue()
-    first, second = waiter("a", 0, 0), waiter("a", 0, 1)
-    queue.add(first)
-    queue.add(second)
-    queue.remove(first)
-    assert queue.pop() is second
-    assert "a" not in queue
 
 
 async def test_lane_that_was_held_back_gives_newcomers_no_head_start() -> None:

@@ -1,106 +1,25 @@
-"""Planning queue: callers in turn, short slices beside long ones, nothing planned for a client that has gone."""
+"""Planning queue: short slices beside long ones, in slices of a bounded size."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable
 
 import pytest
 
 from apiserver.scheduling.planning_queue import SLICE_CHARS, TURN_CHARS, LoopTurns, PlanningQueue, slices
+from tests.shared.runtime.slow_work import SlowWork
 from tests.support.waiting import wait_until
 
 LONG = SLICE_CHARS + 1
 
 
-class Slow:
-    """Slices that note their name and wait until they may go on."""
-
-    def __init__(self) -> None:
-        self.begun: list[str] = []
-        self.go_on = threading.Semaphore(0)
-
-    def slice(self, name: str) -> Callable[[], str]:
-        def plan() -> str:
-            self.begun.append(name)
-            assert self.go_on.acquire(timeout=30)
-            return name
-
-        return plan
-
-
-async def test_callers_take_turns() -> None:
-    queue, slow = PlanningQueue(), Slow()
-    tasks = [asyncio.create_task(queue.run("hostile", 10, slow.slice(f"hostile-{number}"))) for number in range(10)]
-    await wait_until(lambda: slow.begun, 5)
-    tasks.append(asyncio.create_task(queue.run("neighbour", 10, slow.slice("neighbour"))))
-    await asyncio.sleep(0)
-    slow.go_on.release(11)
-    await asyncio.gather(*tasks)
-    # One slice was being planned, one more was first in turn.
-    assert slow.begun.index("neighbour") <= 2
-    assert len(slow.begun) == 11
-
-
 async def test_short_slice_waits_for_no_long_one() -> None:
-    queue, slow = PlanningQueue(), Slow()
-    long = asyncio.create_task(queue.run("hostile", LONG, slow.slice("long")))
+    queue, slow = PlanningQueue(), SlowWork()
+    long = asyncio.create_task(queue.run("hostile", LONG, slow.work("long")))
     await wait_until(lambda: slow.begun, 5)
     assert await queue.run("neighbour", SLICE_CHARS, lambda: "short") == "short"
     slow.go_on.release()
     assert await long == "long"
-
-
-async def test_slice_of_a_client_that_has_gone_is_not_planned() -> None:
-    queue, slow = PlanningQueue(), Slow()
-    first = asyncio.create_task(queue.run("a", 10, slow.slice("first")))
-    await wait_until(lambda: slow.begun, 5)
-    gone, last = (asyncio.create_task(queue.run("a", 10, slow.slice(name))) for name in ("gone", "last"))
-    await asyncio.sleep(0)
-    gone.cancel()
-    slow.go_on.release(3)
-    assert await last == "last"
-    assert await first == "first"
-    with pytest.raises(asyncio.CancelledError):
-        await gone
-    assert slow.begun == ["first", "last"]
-
-
-async def test_cancelled_slice_holds_its_thread_until_it_is_planned() -> None:
-    queue, slow = PlanningQueue(), Slow()
-    first = asyncio.create_task(queue.run("a", 10, slow.slice("first")))
-    await wait_until(lambda: slow.begun, 5)
-    following = asyncio.create_task(queue.run("a", 10, slow.slice("following")))
-    first.cancel()
-    await asyncio.gather(first, return_exceptions=True)
-    assert slow.begun == ["first"]
-    slow.go_on.release(2)
-    assert await following == "following"
-
-
-async def test_turn_cancelled_as_it_comes_is_passed_on() -> None:
-    queue, slow = PlanningQueue(), Slow()
-    first = asyncio.create_task(queue.run("a", 10, slow.slice("first")))
-    await wait_until(lambda: slow.begun, 5)
-    gone, last = (asyncio.create_task(queue.run("a", 10, slow.slice(name))) for name in ("gone", "last"))
-    await asyncio.sleep(0)
-    first.add_done_callback(lambda _: gone.cancel())  # the turn was granted in the same round of the event loop
-    slow.go_on.release(3)
-    assert await last == "last"
-    assert not {"gone"} & set(slow.begun) or gone.done()
-
-
-async def test_error_of_a_slice_is_raised_and_frees_the_thread() -> None:
-    queue = PlanningQueue()
-
-    def fail() -> str:
-        message = "wrong"
-        raise ValueError(message)
-
-    with pytest.raises(ValueError, match="wrong"):
-        await queue.run("a", 10, fail)
-    assert await queue.run("a", 10, lambda: "fine") == "fine"
 
 
 @pytest.mark.parametrize(

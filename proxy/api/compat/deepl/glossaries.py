@@ -26,13 +26,12 @@ from proxy.api.compat.deepl.glossary_request import (
 )
 from proxy.api.compat.deepl.languages import deepl_code
 from proxy.api.compat.fields import Fields, parse_fields, query_fields
-from proxy.api.exchange import RequestExchange
+from proxy.api.exchange import RequestExchange, parse_in_turn
 from proxy.context import context
 from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES, Dictionary, DictionaryInfo, Glossary, GlossaryInfo, parse_id
 from proxy.glossaries.store import GlossaryStore
 from shared.http.request_context import add_log_fields, request_header
 from shared.languages import LanguagePair
-from shared.parsing.long_bodies import parse_in_turn
 from shared.protocol.errors import BadRequestError, UnsupportedMediaError
 
 T = TypeVar("T")
@@ -160,7 +159,7 @@ async def _read(exchange: RequestExchange, reader: Callable[[Fields], T], known:
         raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
     fields = await parse_fields(request, body, READER)
     note_ignored(request, ignored_names(fields, known))
-    return await parse_in_turn(len(body), partial(reader, fields))
+    return await parse_in_turn(request, body, partial(reader, fields))
 
 
 def _read_one(fields: Fields) -> Dictionary:

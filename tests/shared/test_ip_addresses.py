@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.runtime.ip_addresses import network_of
+from shared.ip_addresses import network_of
 
 
 @pytest.mark.parametrize(
