@@ -20,9 +20,7 @@ from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, probl
 from shared.http.probes import metrics_response
 from shared.http.problems import JsonBytesResponse
 from shared.protocol.errors import InvalidRequestError
-
-# A hundred times the ordinary share, or a hundredth; anything beyond is a typing error.
-MAX_WEIGHT: Final = 100.0
+from shared.protocol.report import MAX_WEIGHT
 
 Url = Annotated[
     StrictStr,

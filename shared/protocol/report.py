@@ -17,7 +17,7 @@ from shared.protocol.priority import Priority
 # Every direction between 140 languages.
 MAX_REPORTED_PAIRS: Final = 20_000
 MAX_REPORTED_MODELS: Final = 1000
-# As operators' own weights; an infinite one would win every comparison.
+# A hundred times the ordinary share; operators may also give a hundredth. An infinite one would win every comparison.
 MAX_WEIGHT: Final = 100.0
 # Beyond all units, rates and seconds of a real server; sums of such figures stay finite.
 MAX_FIGURE: Final = 1e12

@@ -34,6 +34,7 @@ from tests.compose.report import report
 from tests.compose.result import RowResult
 from tests.compose.rows.row import Pace, Row, measure
 from tests.compose.rows.table import NAMES, ROWS
+from tests.compose.traffic import PAIRS
 
 # A row that takes longer than this will not end by itself.
 ROW_SECONDS: Final = 1800.0
@@ -135,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except CommandFailedError as error:
             print(f"compose: {error}", file=sys.stderr)
             return EXIT_FAILED
-    machine = f"{folder.machine}; {pace.rate:g} requests/s over five pairs, keyed; two proxies behind the edge."
+    machine = f"{folder.machine}; {pace.rate:g} requests/s over {len(PAIRS)} pairs, keyed; two proxies behind the edge."
     figures = [asdict(result) | {"met": result.checks.met} for result in results]
     folder.write(report(results, ["# Compose under load", "", machine], removal), figures)
     whole = len(results) == len(rows) and removal.met

@@ -13,7 +13,7 @@ from tests.support.waiting import wait_until
 
 LONG_REQUESTS = 4
 # Some seconds of work for the engine.
-LONG_SENTENCES = 80
+LONG_SENTENCES = 400
 IN_FLIGHT_SECONDS = 10.0
 
 
