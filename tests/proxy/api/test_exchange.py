@@ -11,7 +11,10 @@ from fastapi import Request
 from proxy.api.exchange import RequestExchange, parse_in_turn
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import Caller
+from shared.parsing.long_bodies import INLINE_BYTES
 from shared.protocol.deadline import TimeLimits
+
+LONG = bytes(INLINE_BYTES + 1)
 
 
 class RecordedTurns:
@@ -22,7 +25,7 @@ class RecordedTurns:
 
     async def parse(self, caller: str, size: int, parse: Callable[[], int]) -> int:
         self.callers.append(caller)
-        assert size == len(b"body")
+        assert size == len(LONG)
         return parse()
 
 
@@ -54,7 +57,7 @@ async def test_body_waits_for_network_and_then_key(client: tuple[str, int] | Non
     state: dict[str, object] = {"headers": {}, "log_fields": {}, "answer_headers": {}}
     request = Request({"type": "http", "app": app, "client": client, "state": state})
     with RequestExchange(request) as exchange:
-        assert await parse_in_turn(request, b"body", lambda: 1) == 1
+        assert await parse_in_turn(request, LONG, lambda: 1) == 1
         await exchange.authenticate("Bearer a")
-        assert await parse_in_turn(request, b"body", lambda: 2) == 2
+        assert await parse_in_turn(request, LONG, lambda: 2) == 2
     assert turns.callers == [network, "key 1"]
