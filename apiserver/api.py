@@ -23,6 +23,7 @@ from shared.http.openapi import (
 )
 from shared.http.probes import livez_response, metrics_response, startupz_response
 from shared.http.request_context import add_log_fields, request_header
+from shared.parsing.form_body import parse_urlencoded
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
@@ -41,6 +42,7 @@ from shared.protocol.translate_request import TranslateRequest
 
 routes = APIRouter()
 
+PAIRS_VERSION: Final[dict[str, Any]] = {"name": "pairs_version", "in": "query", "schema": {"type": "string"}}
 TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS)
 ANSWERS: Final = {
     200: {"content": sse.documentation()},
@@ -102,11 +104,13 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
             return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
 
 
-@routes.get("/report", responses=CLOSED)
-async def report(request: Request, pairs_version: str | None = None) -> ReplicaReport:
+@routes.get("/report", responses=CLOSED, openapi_extra={"parameters": [PAIRS_VERSION]})
+async def report(request: Request) -> ReplicaReport:
     """Return state, load and progress, and the pairs unless ``pairs_version`` is current."""
     _authorize(request)
-    return context(request).model_server.report().without_known_pairs(pairs_version)
+    # Read here, because FastAPI looks through all parameters for each one: 3,000 take 0.1 s.
+    known = dict(parse_urlencoded(request.scope["query_string"])).get(PAIRS_VERSION["name"])
+    return context(request).model_server.report().without_known_pairs(known)
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)

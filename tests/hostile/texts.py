@@ -51,13 +51,14 @@ def _growing(unit: str, joiner: str) -> Make:
     """Return runs of a unit, each one longer than the one before."""
 
     def make(chars: int, seed: int) -> str:
-        parts, size = [f"word{seed}"], 0
+        # No run is cut: one of the same length as another would make a pair in Markdown, and the size something else.
+        parts, size = [f"word{seed}"], len(f"word{seed}")
         for number in itertools.count(1):
+            size += len(joiner) + number * len(unit)
             if size > chars:
                 break
             parts.append(unit * number)
-            size += len(parts[-1]) + len(joiner)
-        return joiner.join(parts)[:chars]
+        return joiner.join(parts)
 
     return make
 

@@ -446,3 +446,11 @@ async def test_malformed_xml_is_named(served: Served) -> None:
 async def test_unused_context_is_reported(served: Served) -> None:
     answer = await served.client.post("/translate", json={**GOOD, "context": "At the bank."})
     assert [each["code"] for each in answer.json()["warnings"]] == ["context-unused"]
+
+
+async def test_report_of_countless_parameters_is_refused(served: Served) -> None:
+    answer = await served.client.get("/report?" + "&".join(f"a{number}=1" for number in range(2001)))
+    problem(answer, 400, "bad-request")
+    assert (await served.client.get("/report?pairs_version=x&other=1")).status_code == 200
+    (parameter,) = (await served.client.get("/openapi.json")).json()["paths"]["/report"]["get"]["parameters"]
+    assert (parameter["name"], parameter["in"]) == ("pairs_version", "query")
