@@ -87,7 +87,10 @@ class FairThread:
         done = self._executor.submit(work)
         # Not when the request ends: a cancelled one's work is still being done.
         done.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._next))
-        return await asyncio.wrap_future(done)
+        try:
+            return await asyncio.wrap_future(done)
+        finally:
+            del done  # an error would keep itself, and its request's body, by this frame
 
     async def _turn(self, caller: str, loop: asyncio.AbstractEventLoop) -> None:
         number = next(self._numbers)

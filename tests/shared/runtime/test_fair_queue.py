@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
@@ -103,3 +105,23 @@ async def test_error_of_work_is_raised_and_frees_the_thread() -> None:
     with pytest.raises(ValueError, match="wrong"):
         await thread.run("a", fail)
     assert await thread.run("a", lambda: "fine") == "fine"
+
+
+class Body:
+    """A request's body that may be referenced weakly."""
+
+    def read(self) -> str:
+        raise ValueError("wrong")
+
+
+async def test_error_keeps_nothing_of_its_work() -> None:
+    thread, body = FairThread("test"), Body()
+    kept = weakref.ref(body)
+    gc.disable()  # a cycle would keep the body until it ran, which is seldom in a server
+    try:
+        with pytest.raises(ValueError, match="wrong"):
+            await thread.run("a", body.read)
+        del body
+        await wait_until(lambda: kept() is None, 10)
+    finally:
+        gc.enable()
