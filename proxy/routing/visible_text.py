@@ -33,7 +33,8 @@ _VISIBLE_VALUES: Final = {
         {"description", "og:title", "og:description", "og:image:alt", "twitter:title", "twitter:description"}
     ),
 }
-_ATTRIBUTE: Final = re.compile(r"""([^\s/>=]++)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]\S*))""")
+# A name begins once, at its first character: a tag of one long name would cost the square of its length.
+_ATTRIBUTE: Final = re.compile(r"""(?<![^\s/>=])([^\s/>=]++)\s*+=\s*+(?:"([^"]*)"?|'([^']*)'?|([^\s"'>]\S*))""")
 _REFERENCE: Final = re.compile(r"&(?:#0*+([0-9]*+);?|#[xX]0*+([0-9A-Fa-f]*+);?|[A-Za-z][A-Za-z0-9]*+;?)")
 # U+10FFFF, the last character, is 1114111.
 _MAX_DIGITS: Final = 7

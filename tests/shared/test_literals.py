@@ -177,5 +177,5 @@ def test_needs_translation_finds_a_word_on_its_own_line(text: str) -> None:
 )
 def test_literals_at_the_border_of_a_search_are_whole(shift: int, literal: str) -> None:
     """Long texts are searched in parts, because one search holds the interpreter's lock."""
-    text = f"{'# ' * (8192 - shift // 2)}{' ' * (shift % 2)}{literal} {'x' * 40_000}"
+    text = f"{'# ' * (7168 - shift // 2)}{' ' * (shift % 2)}{literal} {'x' * 40_000}"
     assert found(text) == [literal]
