@@ -6,7 +6,6 @@ Thresholds: docs/decisions/0009-guards.md; ``python -m benchmarks.quality.alarms
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import starmap, zip_longest
@@ -36,6 +35,7 @@ from apiserver.guards.issues import (
 )
 from apiserver.guards.length import length_band
 from apiserver.guards.names.name_guard import lost_names
+from apiserver.guards.normal_form import normalized
 from apiserver.guards.numbers.changed_numbers import changed_numbers
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.repetition import count_repetitions
@@ -202,4 +202,4 @@ def _has_same_letters(text: str, other: str) -> bool:
 
 
 def _letters_and_digits(text: str) -> Iterator[str]:
-    return filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold())
+    return filter(str.isalnum, normalized("NFKC", text).casefold())

@@ -27,6 +27,8 @@ MIN_SEGMENT_TOKENS: Final = 16
 INLINE_CHARS: Final = 2000
 # The worst markup takes 13 µs a character, twenty times a sentence's.
 INLINE_MARKUP_CHARS: Final = 500
+# Names and terms that may double the time of planning: each may begin at every character.
+INLINE_ENTRIES: Final = 20
 # A context takes at most one part in this many of the model's space: the text and its translation need the rest.
 CONTEXT_SHARE: Final = 2
 CONTEXT_UNUSED: Final = "context-unused"
@@ -77,7 +79,9 @@ class Translator:
         if request.context:
             self._add_context(work)
         budget = await self._budget(work, options.protection.terms, counted)
-        if work.chars <= (INLINE_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS):
+        inline_chars = INLINE_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS
+        entries = len(request.terms) + len(request.do_not_translate)
+        if work.chars * (INLINE_ENTRIES + entries) <= inline_chars * INLINE_ENTRIES:
             work.counted = counted
             return _planned(range(len(work.texts)), work, options, budget)
         plans: list[Plan] = []

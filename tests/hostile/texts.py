@@ -73,6 +73,7 @@ PLAIN: Final[dict[str, Make]] = {
     "number words": _repeated("twenty-three thousand four hundred and five "),
     "half days and percents": _of("at {} pm or 5 percent "),
     "digits": _repeated("1"),
+    "marks out of order": lambda chars, seed: f"a{seed}" + "\u0301" * (chars // 2) + "\u0316" * (chars // 2 - 9),
     "Arabic digits": _repeated("٣"),
     "Arabic digits in groups": _repeated("٣٣٣ ٣٣٣ ٣٣٣.٣٣٣ -"),
     "digits apart": _repeated("1 2,3.4'5 "),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,6 +13,7 @@ from apiserver.guards.names import place_names, word_lists
 from apiserver.guards.names.candidate import Candidate, CandidateKind
 from apiserver.guards.names.spelling import folded, has_other_marks, inflected_forms, sounds_alike, sounds_of
 from apiserver.guards.names.transliteration import hangul_in, is_in_hangul, is_in_katakana, katakana_in
+from apiserver.guards.normal_form import normalized
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import LanguagePair, language_of
 
@@ -158,7 +158,7 @@ class OutputNames:
 
 def _normalized(text: str) -> str:
     """Return a text without marks, case and width."""
-    return folded(unicodedata.normalize("NFKC", text))
+    return folded(normalized("NFKC", text))
 
 
 def _parts_of(text: str) -> list[str]:

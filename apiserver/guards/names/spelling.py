@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from apiserver.guards.normal_form import normalized
 from shared.languages import LanguagePair, language_of
 
 # Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
@@ -60,7 +61,7 @@ def folded(word: str) -> str:
     """Return a word without case, marks and ligatures."""
     if word.isascii():
         return word.lower()
-    letters = unicodedata.normalize("NFKD", word.casefold())
+    letters = normalized("NFKD", word.casefold())
     return "".join(char for char in letters if not unicodedata.combining(char)).translate(_LIGATURES)
 
 
