@@ -10,7 +10,7 @@ from proxy.api.compat.fields import Fields
 from proxy.api.compat.language_codes import parse_code, parse_source
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError
-from shared.protocol.options import SentenceSplitting
+from shared.protocol.options import MAX_TAGS, SentenceSplitting
 from shared.protocol.translate_request import AUTO, TextFormat
 
 MAX_GLOSSARIES: Final = 5
@@ -126,7 +126,10 @@ def _boolean(name: str, value: object) -> bool:
 def _list(name: str, value: object) -> list[str]:
     """Return a list's strings; in forms, they are also separated by commas."""
     each = cast("list[object]", value) if isinstance(value, list) else [value]
-    parts = [part.strip() for item in each for part in _string(name, item).split(",")]
+    strings = [_string(name, item) for item in each]
+    if len(strings) + sum(string.count(",") for string in strings) > MAX_TAGS:
+        raise BadRequestError(f"Value for '{name}' not supported: it has more than {MAX_TAGS} entries.")
+    parts = [part.strip() for string in strings for part in string.split(",")]
     return [part for part in parts if part]
 
 

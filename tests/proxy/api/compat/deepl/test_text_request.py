@@ -193,6 +193,8 @@ def test_glossaries_are_listed() -> None:
         ({"tag_handling_version": "v3"}, "'tag_handling_version'"),
         ({"outline_detection": {}}, "'outline_detection'"),
         ({"ignore_tags": [1]}, "'ignore_tags'"),
+        ({"ignore_tags": "," * 300}, "more than 256 entries"),
+        ({"glossary_ids": ["a,b"] * 200}, "more than 256 entries"),
         ({"model_type": "best"}, "'model_type'"),
         ({"context": ["a"]}, "'context'"),
         ({"glossary_id": "a"}, "requires the source_lang"),
