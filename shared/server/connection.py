@@ -72,6 +72,13 @@ class Connection(UpgradeIgnoringProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
+        if len(data) <= MAX_HEAD_BYTES or self._is_body_open:
+            self._receive(data)
+            return
+        for start in range(0, len(data), MAX_HEAD_BYTES):  # a head is refused before all of it is parsed
+            self._receive(data[start : start + MAX_HEAD_BYTES])
+
+    def _receive(self, data: bytes) -> None:
         if self._is_lingering:
             self._lingered_bytes += len(data)
             if self._lingered_bytes > MAX_LINGER_BYTES:
@@ -168,8 +175,10 @@ class Connection(UpgradeIgnoringProtocol):
         if self._is_lingering:
             return
         super().on_response_complete()
-        if self._is_idle() and self._timer is None:
-            self._limiter.idle[self.transport] = None
+        if self._is_idle():
+            self.cycle.body = bytearray()  # which the app may not have read
+            if self._timer is None:
+                self._limiter.idle[self.transport] = None
 
     @override
     def timeout_keep_alive_handler(self) -> None:
@@ -239,6 +248,8 @@ class Connection(UpgradeIgnoringProtocol):
         if self._is_lingering or self.transport.is_closing():
             return
         self._refusal = error
+        if self.headers:  # of the refused head; a request that began has its own list
+            self.headers.clear()
         self._stop_timer()
         log.info("request refused", extra={"status": error.http_status, "code": error.code})
         current = None if self._is_idle() else self.cycle
