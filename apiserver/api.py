@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from apiserver.context import context
+from apiserver.scheduling.text_memory import chars_in_memory
 from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
 from shared.http.body import read_json_body
@@ -100,7 +101,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))
-        with app.text_memory.hold(caller, work.chars):
+        with app.text_memory.hold(caller, chars_in_memory(translate_request)):
             return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
 
 

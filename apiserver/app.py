@@ -42,6 +42,7 @@ from shared.http.origin_policy import OriginPolicy
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
+from shared.runtime.loop_turns import LoopTurns
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,7 @@ def create_app(
         changer=ModelChanger(services, settings.catalog, metrics, time.time),
         metrics=metrics,
         bodies=ByteBudget(settings.max_bodies_bytes),
-        long_bodies=LongBodies(),
+        long_bodies=LongBodies(LoopTurns()),
         text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(

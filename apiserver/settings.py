@@ -13,6 +13,8 @@ from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token,
 
 # The most that a request holds for each character: texts, plan, results (tests/apiserver/integration/test_memory.py).
 BYTES_PER_CHAR: Final = 128
+# What a text takes at least, in characters: its plan, results and engine request have 8 KB.
+TEXT_CHARS: Final = 64
 
 
 class ApiServerSettings(ServerSettings):
@@ -60,10 +62,10 @@ class ApiServerSettings(ServerSettings):
         description="Most cost units (short sentences) that wait for a model, not counting those that its engine runs.",
     )
     max_texts_bytes: int = Field(
-        default=536_870_912,
+        default=541_065_216,
         ge=1_048_576,
-        description="Most bytes that the texts of all requests in flight may take, 128 for each character; "
-        "one caller takes at most half of what others leave.",
+        description="Most bytes that the texts of all requests in flight may take, 128 for each character of texts and options "
+        "(a text: at least 64 characters); one caller takes at most half of what others leave.",
     )
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for a pair's canary translation, in seconds."
@@ -126,11 +128,13 @@ class ApiServerSettings(ServerSettings):
 
     @model_validator(mode="after")
     def _largest_body_fits(self) -> ApiServerSettings:
-        least = 2 * BYTES_PER_CHAR * self.max_body_bytes  # a caller takes at most half; a character is at least a byte
+        least = (
+            2 * BYTES_PER_CHAR * (self.max_body_bytes + TEXT_CHARS * self.max_texts)
+        )  # a caller takes at most half; a character is at least a byte
         if self.max_texts_bytes < least:
             message = (
                 f"APISERVER_MAX_TEXTS_BYTES ({self.max_texts_bytes}) must be at least {least} for "
-                f"APISERVER_MAX_BODY_BYTES ({self.max_body_bytes}): such a body would never be accepted"
+                f"APISERVER_MAX_BODY_BYTES ({self.max_body_bytes}) and APISERVER_MAX_TEXTS ({self.max_texts}): such a body would never be accepted"
             )
             raise ValueError(message)
         return self

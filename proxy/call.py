@@ -22,7 +22,8 @@ class TranslationCall:
     ``sample`` collects its measurements. ``sink`` gets the deltas of a stream, as soon as each is final. ``body`` has
     the client's bytes of an unchanged request. ``route`` is set once the route is found, ``groups`` if the languages
     were detected in advance. ``is_admitted``: admitted as a part of a larger request. ``linger_seconds``: how long
-    the computation goes on for a repeat after its client timed out; 0: as coalescing decides.
+    the computation goes on for a repeat after its client timed out; 0: as coalescing decides. ``has_words``: whether
+    any text may need a translation; None: not known yet.
     """
 
     request: TranslateRequest
@@ -38,6 +39,7 @@ class TranslationCall:
     groups: LanguageGroups | None = None
     is_admitted: bool = False
     linger_seconds: float = 0.0
+    has_words: bool | None = None
 
     def for_part(self, request: TranslateRequest, sink: DeltaSink | None) -> TranslationCall:
         """Return the call for a request with some of its texts."""
@@ -64,4 +66,5 @@ class TranslationCall:
         part = self.for_part(request, None)
         part.is_admitted = True
         part.sample = RequestSample()
+        part.has_words = self.has_words
         return part

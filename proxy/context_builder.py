@@ -70,6 +70,7 @@ from shared.http.body import ByteBudget
 from shared.languages import display_name
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop
+from shared.runtime.loop_turns import LoopTurns
 from shared.runtime.startup_check import StartupCheck
 
 
@@ -109,16 +110,17 @@ async def build_context(
     keyless_bodies = KeylessBodies(settings.max_keyless_bytes, foundation.metrics)
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
-    glossaries, purge = build_glossaries(foundation)
+    turns = LoopTurns()
+    glossaries, purge = build_glossaries(foundation, turns)
     events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic, stamped)
     fleet = build_fleet(foundation, owner, resolver, partial(observe_snapshot, events, feed))
     status, status_loop = build_status(foundation, owner, fleet.registry, events, feed, draining)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
-    translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache)
+    translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns)
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
     process = ProcessContext(
-        foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(), draining, started_at=time.time()
+        foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )
     return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
 
@@ -140,13 +142,13 @@ def build_keys(foundation: Foundation) -> KeysContext:
     return KeysContext(authenticator, store)
 
 
-def build_glossaries(foundation: Foundation) -> tuple[GlossariesContext, Loop]:
+def build_glossaries(foundation: Foundation, turns: LoopTurns) -> tuple[GlossariesContext, Loop]:
     """Build the glossaries, and the loop that purges them."""
     settings = foundation.settings
     url = settings.redis_url.get_secret_value()
     store = GlossaryStore(url, settings.redis_prefix, settings.redis_timeout, time.time)
     foundation.stack.push_async_callback(store.close)
-    term_finder = TermFinder(GlossaryCache(store, time.monotonic))
+    term_finder = TermFinder(GlossaryCache(store, time.monotonic), turns)
     loop = Loop("glossaries", PURGE_SECONDS, store.tick, time.monotonic, foundation.rng)
     return GlossariesContext(store, term_finder), loop
 
@@ -246,16 +248,17 @@ def build_translation(
     detector: LanguageDetector,
     coalescer: RequestCoalescer,
     redis_cache: RedisCache | None,
+    turns: LoopTurns,
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
     pivots = None
     if settings.pivot:
         pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
-    planner, detection = RoutePlanner(pivots), DetectionService(detector)
+    planner, detection = RoutePlanner(pivots), DetectionService(detector, turns)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
-    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission)
+    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns)
     cache = build_cache(foundation, registry, redis_cache)
     service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
     target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)

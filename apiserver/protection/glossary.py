@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
 from typing import Final, NamedTuple, Self
 
 from apiserver.protection.phrase_index import PhraseIndex
@@ -30,60 +30,70 @@ class GlossaryMatch(NamedTuple):
     target: str | None
 
 
-class _Entry(NamedTuple):
-    """A name (no target) or term."""
+@dataclass(frozen=True, slots=True)
+class _Spellings:
+    """Entries by the spelling in which a text must have them."""
 
-    written: str
-    target: str | None
+    targets: Mapping[str, str | None]
+    index: PhraseIndex
+
+    @classmethod
+    def of(cls, targets: Mapping[str, str | None]) -> Self:
+        return cls(targets, PhraseIndex(targets))
+
+    def longest_at(self, spelled: str, text: str, start: int) -> GlossaryMatch | None:
+        """Return the longest entry at a place, or None.
+
+        ``spelled``: the text in this spelling.
+        """
+        for phrase in self.index.phrases_at(spelled, start):
+            end = start + len(phrase)
+            if not _is_edge(text, start):
+                return None
+            if _is_edge(text, end):
+                return GlossaryMatch(start, end, self.targets[phrase])
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryMatcher:
     """Finds a request's names and terms.
 
-    The work per character is bounded by the number of entries that begin with one another.
+    The work per character is a few comparisons, whatever their number: names that differ from the text only in their
+    case are not looked at.
     """
 
-    _entries: Mapping[str, Sequence[_Entry]]
-    _index: PhraseIndex
+    _written: _Spellings
+    _folded: _Spellings
 
     @classmethod
     def of(cls, names: Sequence[str], terms: Mapping[str, str]) -> Self:
-        """Return the matcher; entries with private-use characters never match a parsed text."""
-        entries = [_Entry(name, None) for name in names]
-        entries += [_Entry(source, target) for source, target in terms.items()]
-        by_folded: defaultdict[str, list[_Entry]] = defaultdict(list)
-        for entry in entries:
-            if entry.written and not _PRIVATE_CHARS.search(entry.written):
-                by_folded[_folded(entry.written)].append(entry)
-        return cls(by_folded, PhraseIndex(by_folded))
+        """Return the matcher; entries with private-use characters never match a parsed text.
+
+        Of entries that a text matches alike, one in the same case is before others, a name before a term.
+        """
+        written: dict[str, str | None] = {}
+        folded: dict[str, str | None] = {}
+        for source, target in (*((name, None) for name in names), *terms.items()):
+            if source and not _PRIVATE_CHARS.search(source):
+                written.setdefault(source, target)
+                if target is not None:
+                    folded.setdefault(_folded(source), target)
+        return cls(_Spellings.of(written), _Spellings.of(folded))
 
     def find(self, text: str) -> Iterator[GlossaryMatch]:
         """Yield the matches in the text, in order and without overlaps."""
-        if not self._entries:
-            return
-        folded, end = _folded(text), 0
-        for start in self._index.places(folded):
-            if start >= end and (longest := self._longest_at(text, folded, start)) is not None:
+        folded, end = _folded(text) if self._folded.targets else "", 0
+        places = merge(self._written.index.places(text), self._folded.index.places(folded))
+        for start in places:
+            if start < end:
+                continue
+            written = self._written.longest_at(text, text, start)
+            term = self._folded.longest_at(folded, text, start)
+            longest = term if term is not None and (written is None or term.end > written.end) else written
+            if longest is not None:
                 yield longest
                 end = longest.end
-
-    def _longest_at(self, text: str, folded: str, start: int) -> GlossaryMatch | None:
-        for phrase in self._index.phrases_at(folded, start):
-            end = start + len(phrase)
-            if not _is_edge(text, start):
-                return None
-            if _is_edge(text, end) and (entry := _entry_for(self._entries[phrase], text[start:end])) is not None:
-                return GlossaryMatch(start, end, entry.target)
-        return None
-
-
-def _entry_for(entries: Sequence[_Entry], written: str) -> _Entry | None:
-    """Return the entry in the same case, else a term."""
-    for entry in entries:
-        if entry.written == written:
-            return entry
-    return next((entry for entry in entries if entry.target is not None), None)
 
 
 def _is_edge(text: str, position: int) -> bool:

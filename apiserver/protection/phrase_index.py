@@ -28,7 +28,7 @@ class PhraseIndex:
     def places(self, text: str) -> Iterator[int]:
         """Yield the places where a phrase may begin."""
         beginnings = self._beginnings
-        for place in range(len(text)):
+        for place in range(len(text) if beginnings else 0):
             if text[place : place + 2] in beginnings or text[place] in beginnings:
                 yield place
 

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from shared.runtime.fair_queue import FairThread
+from shared.runtime.loop_turns import LoopTurns
 
 T = TypeVar("T")
 
-# Characters of short work in one turn of the event loop: the outputs of one engine step arrive at once, and their checks take
-# up to 5 µs a character.
-TURN_CHARS: Final = 4000
 # Characters of a short slice: at most 0.1 s of planning (docs/decisions/0011-translation-core.md).
 SLICE_CHARS: Final = 8000
-
-
-class LoopTurns:
-    """Turns of an event loop with little short work in each.
-
-    A turn has ``TURN_CHARS``, or one longer work alone. Used on one event loop.
-    """
-
-    def __init__(self) -> None:
-        self._chars = 0
-
-    async def take(self, chars: int) -> None:
-        """Wait for a turn with place for so many characters."""
-        while self._chars and self._chars + chars > TURN_CHARS:  # noqa: ASYNC110 - the loop's next turn is what it waits for
-            await asyncio.sleep(0)
-        if not self._chars:
-            asyncio.get_running_loop().call_soon(self._next)
-        self._chars += max(1, chars)
-
-    def _next(self) -> None:
-        self._chars = 0
 
 
 class PlanningQueue:

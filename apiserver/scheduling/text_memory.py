@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Final
 
-from apiserver.settings import BYTES_PER_CHAR
+from apiserver.settings import BYTES_PER_CHAR, TEXT_CHARS
 from shared.protocol.errors import OverloadedError
+from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import TranslateRequest
 
 # The most that planning takes besides, for each character of the one long text that is being planned.
 PLANNING_BYTES_PER_CHAR: Final = 512
 # Even long texts end; a client that comes back each second costs nothing.
 RETRY_AFTER_SECONDS: Final = 1.0
+
+
+def chars_in_memory(request: TranslateRequest) -> int:
+    """Return the characters for which a request holds memory.
+
+    Those of its texts and options; a short text counts as ``TEXT_CHARS``.
+    """
+    texts = sum(max(TEXT_CHARS, len(text)) for text in request.texts)
+    options = (*request.do_not_translate, *request.terms, *request.terms.values(), request.context)
+    xml = request.xml or XmlOptions()
+    return texts + sum(map(len, chain(options, xml.splitting_tags, xml.non_splitting_tags, xml.ignore_tags)))
 
 
 class TextMemory:

@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 # Of a source and its output: their checks take at most 20 ms. Longer ones run in a thread, or the event loop waits.
 INLINE_CHARS: Final = 4000
+# For each of these characters, at most: the outputs of one engine step arrive at once.
+CHECK_SECONDS: Final = 5e-6
 # A piece that fails is cut once more; a failure after that is shown or given up.
 MAX_DEPTH: Final = 2
 _FULL_STOPS: Final = (".", "。", "।")
@@ -62,8 +64,8 @@ async def _at_once(chars: int, work: Callable[[], T], /) -> T:
     return work()
 
 
-async def _any_turn(chars: int, /) -> None:
-    del chars
+async def _any_turn(seconds: float, /) -> None:
+    del seconds
 
 
 @dataclass(slots=True)
@@ -82,13 +84,13 @@ class SegmentContext:
     masks: MaskPolicy | None = None
     scorer: ConfidenceScorer | None = None
     run_long: LongWork = _at_once
-    take_turn: Callable[[int], Awaitable[None]] = _any_turn
+    take_turn: Callable[[float], Awaitable[None]] = _any_turn
 
     async def run(self, chars: int, work: Callable[[], T]) -> T:
         """Return what ``work`` on so many characters returns; long work runs elsewhere."""
         if chars > INLINE_CHARS:
             return await self.run_long(chars, work)
-        await self.take_turn(chars)
+        await self.take_turn(chars * CHECK_SECONDS)
         return work()
 
 
@@ -231,7 +233,8 @@ async def _request(
     terms = _terms(encoded, placeholders) if context.family.terms is not None else {}
     output = await context.request_output(encoded.text, terms, sampling)
     check = partial(_checked, source, encoded, output, placeholders, context, restore)
-    return await context.run(len(encoded.text) + len(output.text), check)
+    restored = max(0, len(source) - len(encoded.text))  # as many characters as the masks stand for
+    return await context.run(len(source) + len(output.text) + restored, check)
 
 
 def _checked(

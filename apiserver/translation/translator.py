@@ -27,6 +27,8 @@ MIN_SEGMENT_TOKENS: Final = 16
 INLINE_CHARS: Final = 2000
 # The worst markup takes 13 µs a character, twenty times a sentence's.
 INLINE_MARKUP_CHARS: Final = 500
+# At most, for the longest text that is planned on the event loop.
+INLINE_SECONDS: Final = 0.007
 # Names and terms that may double the time of planning: each may begin at every character.
 INLINE_ENTRIES: Final = 20
 # A context takes at most one part in this many of the model's space: the text and its translation need the rest.
@@ -81,7 +83,9 @@ class Translator:
         budget = await self._budget(work, options.protection.terms, counted)
         inline_chars = INLINE_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS
         entries = len(request.terms) + len(request.do_not_translate)
-        if work.chars * (INLINE_ENTRIES + entries) <= inline_chars * INLINE_ENTRIES:
+        share = work.chars * (INLINE_ENTRIES + entries) / (inline_chars * INLINE_ENTRIES)
+        if share <= 1:
+            await self._model.planning.turns.take(share * INLINE_SECONDS)
             work.counted = counted
             return _planned(range(len(work.texts)), work, options, budget)
         plans: list[Plan] = []

@@ -20,7 +20,7 @@ from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
 from shared.http.body import WHOLE_BODY_EXTENSION, Reservation, read_body, require_json
 from shared.http.request_context import add_log_fields, request_header
-from shared.parsing.long_bodies import INLINE_BYTES
+from shared.parsing.long_bodies import FREE_BYTES
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 
 T = TypeVar("T")
@@ -199,8 +199,8 @@ class RequestExchange:
 
 
 async def parse_in_turn(request: Request, body: bytes, parse: Callable[[], T]) -> T:
-    """Parse a body; a long one waits for its caller's turn."""
-    if len(body) <= INLINE_BYTES:  # nearly all: before their caller is looked up
+    """Parse a body at its turn; the shortest at once."""
+    if len(body) <= FREE_BYTES:  # nearly all: before their caller is looked up
         return parse()
     client = request.scope["client"]
     caller = request.scope["state"].get("caller") or at_address(client[0] if client else "").identity

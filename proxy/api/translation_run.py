@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Self, TypeVar
+from types import MappingProxyType, TracebackType
+from typing import Final, Self, TypeVar
 
 from fastapi import Request
 from typing_extensions import override
@@ -18,11 +18,12 @@ from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
 from proxy.request_cost import RequestCost
-from proxy.translation.results import targets_with_warning, with_warning
+from proxy.translation.results import with_warning
 from proxy.translation.service import CACHE_HEADER
 from proxy.translation.transient_faults import is_transient
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
+from shared.protocol.answers import Notice
 from shared.protocol.errors import PairwayError
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse import DeltaSink
@@ -30,6 +31,8 @@ from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import NO_ROUTE
 
 T = TypeVar("T")
+
+_NO_NOTICES: Final[Mapping[int, Notice]] = MappingProxyType({})
 
 
 class TranslationRun(RequestExchange):
@@ -120,19 +123,17 @@ class TranslationRun(RequestExchange):
         Each of ``targets`` uses its own dictionary.
         """
         requests: list[TranslateRequest] = []
-        truncated: list[int] = []
+        notices: dict[int, Notice] = {}
         for number, target in enumerate(targets or [translate_request.target_lang]):
-            await asyncio.sleep(0)  # a dictionary may take 8 ms
             for_target = translate_request.model_copy(update={"target_lang": target})
             found = await self.add_terms(glossary_id, for_target)
             requests.append(found.request)
             if found.truncated:
-                truncated.append(number)
+                notices[number] = TRUNCATED
         if targets:
-            answer = await self.translate(translate_request, requests, sink=sink)
-            return targets_with_warning(requests, answer, TRUNCATED, truncated) if truncated else answer
+            return await self.translate(translate_request, requests, sink=sink, notices=notices)
         answer = await self.translate(requests[0], sink=sink)
-        return with_warning(requests[0], answer, TRUNCATED) if truncated else answer
+        return with_warning(requests[0], answer, TRUNCATED) if notices else answer
 
     def _retry(self, attempt: Callable[[], Awaitable[T]]) -> Awaitable[T]:
         """Return the attempts' first result; who disconnects waits no longer."""
@@ -151,18 +152,20 @@ class TranslationRun(RequestExchange):
         *,
         sink: DeltaSink | None = None,
         body: bytes | None = None,
+        notices: Mapping[int, Notice] = _NO_NOTICES,
     ) -> Awaitable[bytes]:
         """Charge the caller's key, translate, and return the native JSON answer.
 
         With ``targets``, not in a stream, each of these is answered: the request for one of several targets. ``sink``
-        gets the deltas of a stream. ``body`` has the client's bytes if replicas can read them.
+        gets the deltas of a stream. ``body`` has the client's bytes if replicas can read them. ``notices``: further
+        warnings, by target.
 
         Raises:
             PairwayError: no translation; what was charged is refunded.
         """
         if self.queue_seconds and sink is None:
-            return self._retry(partial(self._translate, translate_request, targets, None, body))
-        return self._translate(translate_request, targets, sink, body)
+            return self._retry(partial(self._translate, translate_request, targets, None, body, notices))
+        return self._translate(translate_request, targets, sink, body, notices)
 
     async def _translate(
         self,
@@ -170,6 +173,7 @@ class TranslationRun(RequestExchange):
         targets: Sequence[TranslateRequest],
         sink: DeltaSink | None,
         body: bytes | None,
+        notices: Mapping[int, Notice],
     ) -> bytes:
         request, parts, sample = self.request, self._parts, self._sample
         authentication = self.authentication
@@ -190,7 +194,9 @@ class TranslationRun(RequestExchange):
                 add_response_headers(request, charge.headers)
             call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
             call.linger_seconds = self.linger_seconds
-            work = pipeline.target_lists.translate(call, targets) if targets else pipeline.service.translate(call)
+            work = (
+                pipeline.target_lists.translate(call, targets, notices) if targets else pipeline.service.translate(call)
+            )
             answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
         except BaseException:
             if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded

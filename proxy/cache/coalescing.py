@@ -17,6 +17,7 @@ from proxy.cache.shared_computation import SharedComputation, private_key
 from proxy.call import TranslationCall
 from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.gc_tuning import drop_tracebacks
 
 # An abandoned computation continues for this fraction of its age: its client may repeat the request
 # (docs/decisions/0016-coalescing-and-cache.md).
@@ -99,6 +100,7 @@ class RequestCoalescer:
                     raise
                 if call.deadline.remaining() < WORTHWHILE_SECONDS:
                     raise call.deadline.exceeded_error() from error
+                drop_tracebacks(error)
         return await compute(call), False
 
     def outlives_client(self, task: asyncio.Task[Any], cancel: Callable[[], object]) -> bool:
@@ -144,6 +146,7 @@ class RequestCoalescer:
             self._stop_lingering(computation)
             self._forget(computation)
             computation.end(None, error)
+            del task, computation  # the task holds its error, and that holds this frame
             raise
         if computation.end_timer is None:
             self._forget(computation)

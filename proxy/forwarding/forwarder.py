@@ -16,6 +16,7 @@ from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.http_client import Exchange
 from shared.protocol.errors import ReplicaFailedError
+from shared.runtime.gc_tuning import drop_tracebacks
 
 
 @dataclass(eq=False, slots=True)
@@ -38,6 +39,7 @@ class Forwarder:
         except AttemptFailedError:
             return await self._retry(leg)
         finally:
+            leg.errors.clear()  # an error that is raised would keep itself, and the leg's body, by this frame
             if leg.prepaid_seconds:
                 self._retry_policy.refund(leg)
 
@@ -79,6 +81,7 @@ class Forwarder:
         try:
             return await self._upstream_request.send(selection, leg, self._abandon_lost, hedge)
         except AttemptFailedError as failure:
+            drop_tracebacks(failure)
             leg.errors[selection.url] = failure.error
             if leg.is_started:
                 raise ReplicaFailedError("A replica failed after a part of its answer was sent to you.") from failure

@@ -114,17 +114,16 @@ class RetryPolicy:
         Raises:
             PairwayError: the leg's most useful error, or the deadline has passed.
         """
-        error = most_useful_error(leg.errors.values())
         if self._is_exhausted(leg):
-            raise error
+            raise most_useful_error(leg.errors.values())
         selection = self._select(leg, snapshot)
         if isinstance(selection, PairwayError):
-            raise error
+            raise most_useful_error(leg.errors.values())
         if leg.prepaid_seconds:
             leg.prepaid_seconds.pop()
         elif not self._budget.withdraw():
             self._selector.release(selection)
-            raise error
+            raise most_useful_error(leg.errors.values())
         return selection
 
     def hedge_delay(self, first: Selection, leg: Leg, snapshot: Snapshot) -> float | None:

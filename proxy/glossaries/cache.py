@@ -59,6 +59,8 @@ class GlossaryCache:
         self._size = 0
         # One request loads a glossary, others wait for it.
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        # One glossary is read and built at a time: callers with many large ones would take its memory for each.
+        self._build = asyncio.Lock()
         self._ask_after = 0.0
 
     async def get(self, owner: GlossaryOwner, glossary_id: str) -> ReadyGlossary:
@@ -94,7 +96,8 @@ class GlossaryCache:
         try:
             version = await self._store.version(owner, glossary_id)
             if known is None or known.version != version:
-                known = await asyncio.to_thread(ReadyGlossary.of, await self._store.read(owner, glossary_id))
+                async with self._build:
+                    known = await asyncio.to_thread(ReadyGlossary.of, await self._store.read(owner, glossary_id))
             else:
                 await self._store.renew(owner)
         except GlossariesUnavailableError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from sys import getsizeof
 from typing import Final, NamedTuple
 
@@ -26,6 +27,8 @@ _WORDS: Final = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 _SIGNS: Final = re.compile(r"[^\w\s]|_")
 # Ends each token; it is in none.
 _END: Final = "\0"
+# Tokens of a text that are held at once, and as many that follow: each takes some 60 bytes.
+PART_TOKENS: Final = 4096
 
 
 class TermMatcher:
@@ -84,11 +87,19 @@ class _TokenIndex:
         """Add the indices of all keys in the text."""
         if not self._keys:
             return
-        tokens: list[str] = self._token.findall(folded)
-        if self._first_tokens.isdisjoint(tokens):
-            return
-        text, start = _joined(tokens), 0
-        for token in tokens:
+        # With a character and its end in each token, every entry that begins in a part ends in the next one.
+        size = max(PART_TOKENS, self._longest // 2 + 1)
+        tokens = (match[0] for match in self._token.finditer(folded))
+        part = list(islice(tokens, size))
+        while part:
+            following = list(islice(tokens, size))
+            if not self._first_tokens.isdisjoint(part):
+                self._find_in(part, _joined((*part, *following)), found)
+            part = following
+
+    def _find_in(self, part: Sequence[str], text: str, found: set[int]) -> None:
+        start = 0
+        for token in part:
             if token in self._first_tokens:
                 self._find_at(text[start : start + self._longest], found)
             start += len(token) + len(_END)

@@ -161,6 +161,7 @@ class GlossaryStore(BoundedRedis):
         self._keys = RedisKeys(prefix)
         self._clock = clock
         self._renewed: dict[str, float] = {}
+        self._change = asyncio.Lock()
 
     async def create(self, owner: GlossaryOwner, draft: GlossaryDraft) -> Glossary:
         """Store a new glossary.
@@ -202,18 +203,20 @@ class GlossaryStore(BoundedRedis):
     async def update(self, owner: GlossaryOwner, glossary_id: str, change: Callable[[Glossary], Glossary]) -> Glossary:
         """Write what ``change`` makes of a glossary.
 
-        ``change`` is called again if the glossary changed meanwhile.
+        ``change`` is called again if the glossary changed meanwhile. One glossary is changed at a time: a small change of
+        a large one takes the memory of the whole.
 
         Raises:
             UnknownGlossaryError: there is no such glossary.
             GlossariesFullError: all owners together have too many bytes.
             TooLargeError: it has too many bytes.
         """
-        for _ in range(MAX_TRIES):
-            before = await self.read(owner, glossary_id)
-            after = change(before)
-            if await self._write(owner, after, before.version):
-                return after
+        async with self._change:
+            for _ in range(MAX_TRIES):
+                before = await self.read(owner, glossary_id)
+                after = change(before)
+                if await self._write(owner, after, before.version):
+                    return after
         raise GlossariesUnavailableError("The glossary was changed by other requests at every try.")
 
     async def delete(self, owner: GlossaryOwner, glossary_id: str) -> None:

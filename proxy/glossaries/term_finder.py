@@ -13,9 +13,12 @@ from shared.languages import LanguagePair, language_of, stand_ins
 from shared.protocol.answers import Notice
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import AUTO, MAX_PHRASES, TranslateRequest
+from shared.runtime.loop_turns import LoopTurns
 
-# Longer texts are searched in a thread; these take at most 3 ms.
+# Longer texts are searched in a thread.
 INLINE_CHARS: Final = 2048
+# For each of their characters, at most: nested entries in markup with character references.
+CHAR_SECONDS: Final = 4e-6
 TRUNCATED: Final = Notice(
     code="glossary-truncated",
     message=f"The texts of this request have more entries of the glossary than a request may have terms ({MAX_PHRASES}); "
@@ -36,8 +39,9 @@ class RequestWithTerms(NamedTuple):
 class TermFinder:
     """Finds a glossary's entries for requests of all APIs."""
 
-    def __init__(self, cache: GlossaryCache) -> None:
+    def __init__(self, cache: GlossaryCache, turns: LoopTurns) -> None:
         self._cache = cache
+        self._turns = turns
 
     async def add_terms(
         self, owner: GlossaryOwner, glossary_id: str, request: TranslateRequest, *, for_variants: bool = False
@@ -64,6 +68,7 @@ class TermFinder:
             raise InvalidRequestError([("glossary", f"has no dictionary for {pair_name(pair)}; its pairs: {known}")])
         matcher = glossary.matchers[fitting[0]]
         if request.chars <= INLINE_CHARS:
+            await self._turns.take((request.chars + 1) * CHAR_SECONDS)
             return _with_terms(request, matcher)
         return await asyncio.to_thread(_with_terms, request, matcher)
 

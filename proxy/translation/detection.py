@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_detector import Detection, LanguageDetector, LanguageScores
@@ -12,6 +12,11 @@ from proxy.routing.visible_text import INLINE_CHARS, visible_text
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.protocol.errors import PairUnavailableError
 from shared.protocol.translate_request import TextFormat
+from shared.runtime.loop_turns import LoopTurns
+
+# At most, for a text that is scored on the event loop: beside its characters, and for each.
+TEXT_SECONDS: Final = 0.0002
+CHAR_SECONDS: Final = 5e-7
 
 
 class ScoredText(NamedTuple):
@@ -27,15 +32,16 @@ class ScoredText(NamedTuple):
 class DetectionService:
     """Detector of texts of any length; stateless."""
 
-    def __init__(self, detector: LanguageDetector) -> None:
+    def __init__(self, detector: LanguageDetector, turns: LoopTurns) -> None:
         self._detector = detector
+        self._turns = turns
 
     async def score(self, text: str, text_format: TextFormat) -> ScoredText:
         """Score a text; the work that does not depend on the target."""
         if len(text) > INLINE_CHARS:
             visible = await asyncio.to_thread(visible_text, text, text_format)
         else:
-            await asyncio.sleep(0)
+            await self._turns.take(TEXT_SECONDS + len(text) * CHAR_SECONDS)
             visible = visible_text(text, text_format)
         scores = None if visible is None else self._detector.score(visible or text)
         return ScoredText(scores, has_visible_words=bool(visible))

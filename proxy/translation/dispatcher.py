@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from proxy.admission.controller import AdmissionController
 from proxy.call import TranslationCall
@@ -28,7 +27,13 @@ from shared.protocol.answers import Translation, same_language, unchanged
 from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
 from shared.protocol.sse import DeltaSink
 from shared.protocol.translate_request import AUTO, TextFormat
+from shared.runtime.loop_turns import LoopTurns
 from shared.runtime.metrics import MIXED, NO_ROUTE, OTHER
+from shared.runtime.tasks import gather_results
+
+# Texts that are searched for words without a turn; for each character of others, at most.
+FREE_CHARS: Final = 1000
+CHAR_SECONDS: Final = 8e-7
 
 
 class GroupPlan(NamedTuple):
@@ -53,6 +58,7 @@ class Dispatcher:
     _language_grouper: LanguageGrouper
     _metrics: ProxyMetrics
     _admission: AdmissionController
+    _turns: LoopTurns
 
     async def translate(self, call: TranslationCall) -> bytes:
         """Return the answer's JSON; one replica's bytes if it serves everything.
@@ -66,6 +72,8 @@ class Dispatcher:
         if request.source_lang == AUTO:
             return await self._translate_detected(call)
         known_pair = _known_pair(pair, snapshot)
+        if call.has_words is None:
+            await self.look_for_words(call)
         results = _results_without_replica(pair, known_pair, call)
         if results is not None:
             if known_pair is not None:
@@ -93,10 +101,23 @@ class Dispatcher:
             call.groups = await self._language_grouper.group(request, snapshot, scored)
             return self._plan_groups(call, call.groups, snapshot).legs
         call.caller.check(pair)
+        if call.has_words is None:
+            await self.look_for_words(call)
         if _results_without_replica(pair, _known_pair(pair, snapshot), call) is not None:
             return []
         call.route = self._find_route(pair, call, snapshot)
         return calls_of_legs(call, call.route)
+
+    async def look_for_words(self, call: TranslationCall) -> None:
+        """Find out whether any text needs a translation, whatever its target."""
+        request, chars = call.request, call.cost.chars
+        # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
+        call.has_words = request.format is not TextFormat.TEXT or chars > INLINE_CHARS
+        if call.has_words:
+            return
+        if chars > FREE_CHARS:
+            await self._turns.take(chars * CHAR_SECONDS)
+        call.has_words = any(len(text) > MAX_SEEN_CHARS or needs_translation(text) for text in request.texts)
 
     def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route:
         """Find the route; label the sample, even if none is ready."""
@@ -151,15 +172,8 @@ class Dispatcher:
     async def _translate_groups(
         self, pairs: Mapping[str, LanguagePair], routes: Mapping[str, Route], calls: Mapping[str, TranslationCall]
     ) -> dict[str, Sequence[Translation]]:
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = {
-                    lang: group.create_task(self._translate_group(pairs[lang], routes[lang], call))
-                    for lang, call in calls.items()
-                }
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-        return {lang: task.result() for lang, task in tasks.items()}
+        groups = (self._translate_group(pairs[lang], routes[lang], call) for lang, call in calls.items())
+        return dict(zip(calls, await gather_results(groups), strict=True))
 
     async def _translate_group(self, pair: LanguagePair, route: Route, call: TranslationCall) -> Sequence[Translation]:
         try:
@@ -189,12 +203,8 @@ def _results_without_replica(
             return None
         # One language, as en into en-GB, and no model is hosted for this pair.
         return [same_language(text, pair.source, pair.target) for text in request.texts]
-    # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
-    if request.format is not TextFormat.TEXT or call.cost.chars > INLINE_CHARS:
+    if call.has_words:
         return None
-    for text in request.texts:
-        if len(text) > MAX_SEEN_CHARS or needs_translation(text):
-            return None
     return [unchanged(text, known_pair.source, known_pair.target) for text in request.texts]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json, to_json
 
 from proxy.routing.routes import Route
 from shared.protocol.answers import CONFIDENCE_DIGITS, Notice, Translation, Translations, merge_notices
@@ -61,20 +60,6 @@ def with_warning(request: TranslateRequest, body: bytes, notice: Notice) -> byte
     """Return a request's answer with one more warning in each result."""
     results = read_results(request, body)
     return request.answer([each.model_copy(update={"warnings": [*each.warnings, notice]}) for each in results])
-
-
-def targets_with_warning(
-    requests: Sequence[TranslateRequest], body: bytes, notice: Notice, indices: Collection[int]
-) -> bytes:
-    """Return an answer to several targets, some with a warning.
-
-    Those at ``indices`` get it, in each result.
-    """
-    answers: list[object] = from_json(body, cache_strings="none")["targets"]
-    parts = [to_json(answer) for answer in answers]
-    for index in indices:
-        parts[index] = with_warning(requests[index], parts[index], notice)
-    return b'{"targets":[%s]}' % b",".join(parts)
 
 
 def _parse(model: type[M], body: bytes) -> M:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,10 +15,14 @@ from proxy.translation.detection import ScoredText
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.pivot import CallLeg, calls_of_legs
+from proxy.translation.results import with_warning
 from proxy.translation.service import Answer, AnswerSource, TranslationService
+from shared.protocol.answers import Notice
 from shared.protocol.errors import OverloadedError, PairwayError
 from shared.protocol.translate_request import AUTO, TranslateRequest
+from shared.runtime.gc_tuning import drop_tracebacks
 from shared.runtime.metrics import MIXED, RequestSample
+from shared.runtime.tasks import gather_results
 
 # The others wait: a list of ten targets should not push ten times the work at once.
 MAX_TARGETS_AT_ONCE: Final = 4
@@ -61,18 +65,28 @@ class TargetListTranslator:
     _language_grouper: LanguageGrouper
     _admission: AdmissionController
 
-    async def translate(self, call: TranslationCall, targets: Sequence[TranslateRequest]) -> Answer:
+    async def translate(
+        self, call: TranslationCall, targets: Sequence[TranslateRequest], notices: Mapping[int, Notice]
+    ) -> Answer:
         """Return each target's answer, in order, as a single request has it.
+
+        Each result of the targets at the indices of ``notices`` gets one more warning.
 
         Raises:
             PairwayError: a target failed, which the detail names; there are no partial answers.
         """
+        if call.request.source_lang != AUTO:
+            await self._dispatcher.look_for_words(call)
         target_calls = TargetCalls(call, [call.for_target(target) for target in targets])
         with target_calls.labelling():
             legs = await self._plan(target_calls)
             with self._admission.admit(legs, self._registry.snapshot):
                 answers = await self._translate_all(target_calls)
-        body = b'{"targets":[%s]}' % b",".join(answer.body for answer in answers)
+        bodies = [answer.body for answer in answers]
+        for index, notice in notices.items():
+            await asyncio.sleep(0)  # the longest answer takes some 6 ms
+            bodies[index] = with_warning(targets[index], bodies[index], notice)
+        body = b'{"targets":[%s]}' % b",".join(bodies)
         return Answer(body, _combined_source({answer.source for answer in answers}))
 
     async def _plan(self, target_calls: TargetCalls) -> list[CallLeg]:
@@ -109,18 +123,15 @@ class TargetListTranslator:
                 with target_calls.naming(call):
                     try:
                         return await self._service.translate(call)
-                    except OverloadedError:
-                        return None  # perhaps the list's own other targets fill the replica
+                    except OverloadedError as error:  # perhaps the list's own other targets fill the replica
+                        drop_tracebacks(error)
+                        return None
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(translate(call)) for call in target_calls.calls]
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
         answers: list[Answer] = []
-        for call, task in zip(target_calls.calls, tasks, strict=True):
+        at_once = await gather_results(map(translate, target_calls.calls))
+        for call, answer in zip(target_calls.calls, at_once, strict=True):
             with target_calls.naming(call):
-                answers.append(task.result() or await self._service.translate(call))
+                answers.append(answer or await self._service.translate(call))
         return answers
 
 

@@ -20,6 +20,7 @@ from shared.protocol.errors import (
     RateLimitedError,
     ReplicaFailedError,
 )
+from shared.runtime.gc_tuning import drop_tracebacks
 
 T = TypeVar("T")
 
@@ -92,6 +93,7 @@ class TransientFaultRetry:
         except PairwayError as error:
             if pause_before_retry(error, until - self._clock(), self._rng) is None or not self._has_space(size):
                 raise
+            drop_tracebacks(error)
             failure = error
         outcome = "failed"
         self.waiting += 1
@@ -120,6 +122,7 @@ class TransientFaultRetry:
             try:
                 return await attempt()
             except PairwayError as error:
+                drop_tracebacks(error)
                 failure = error
         raise failure
 

@@ -32,6 +32,8 @@ TIME_LEFT_SECONDS: Final = 0.05
 FINAL_CODES: Final = frozenset({"bad-request", "invalid-request", "too-large", "unusable-output"})
 # The proxy's token for replicas is missing or wrong; never the client's fault.
 UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+# Longer ones are taken for none: each of its members, known or not, is built and passed on.
+MAX_PROBLEM_BYTES: Final = 16 * 1024
 # A plain number: an enumeration's member costs ten times as much per request.
 OK: Final = 200
 
@@ -58,12 +60,7 @@ class ReplicaResponse:
     @cached_property
     def problem(self) -> Problem | None:
         """The problem in an error's body."""
-        if self.status < HTTPStatus.BAD_REQUEST:
-            return None
-        try:
-            return Problem.model_validate_json(self.body)
-        except ValidationError:
-            return None
+        return None if self.status < HTTPStatus.BAD_REQUEST else read_problem(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +70,16 @@ class Refusal:
     outcome: AttemptOutcome
     error: PairwayError
     elsewhere: bool
+
+
+def read_problem(body: bytes) -> Problem | None:
+    """Return the problem of at most ``MAX_PROBLEM_BYTES``, or None."""
+    if len(body) > MAX_PROBLEM_BYTES:
+        return None
+    try:
+        return Problem.model_validate_json(body)
+    except ValidationError:
+        return None
 
 
 def classify(

@@ -8,9 +8,9 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.upstream.errors import BrokenAnswerError
-from proxy.upstream.response_classifier import ReplicaResponse
+from proxy.upstream.response_classifier import ReplicaResponse, read_problem
 from shared.protocol import sse
-from shared.protocol.answers import KEEPS_NO_WORDS, Problem, Translation, Translations
+from shared.protocol.answers import KEEPS_NO_WORDS, Translation, Translations
 from shared.protocol.sse import OnDelta
 
 # The translations of the largest list, and their JSON; no API server sends more.
@@ -43,7 +43,9 @@ class StreamReader:
                     case sse.RESULT:
                         return ReplicaResponse(HTTPStatus.OK, event.data)
                     case sse.ERROR:
-                        problem = Problem.model_validate_json(event.data)
+                        problem = read_problem(event.data)
+                        if problem is None:
+                            raise BrokenAnswerError("the stream's error is no problem")
                         return ReplicaResponse(max(problem.status, HTTPStatus.BAD_REQUEST), event.data)
                     case _:  # an event of a later version
                         pass

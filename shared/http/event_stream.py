@@ -18,6 +18,7 @@ from shared.http.request_context import add_log_fields, add_response_headers, re
 from shared.protocol import sse
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
 from shared.protocol.sse import DeltaSink
+from shared.runtime.gc_tuning import drop_tracebacks
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +133,7 @@ class EventStream(Response):
         except Exception as error:  # the client must get an event for any failure
             log.exception("request failed in mid-stream", exc_info=error)
             failure = InternalError("Something went wrong on our side.")
+        drop_tracebacks(failure)
         add_log_fields(self._request, code=failure.code)
         problem = problem_of(failure, self._request.state.request_id)
         return sse.encode(sse.ERROR, problem.model_dump_json().encode())

@@ -14,6 +14,7 @@ from shared.http.request_context import SECURITY_HEADERS, add_log_fields, add_re
 from shared.protocol.answers import Problem
 from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
 from shared.protocol.headers import REQUEST_ID_HEADER
+from shared.runtime.gc_tuning import drop_tracebacks
 
 JSON: Final = "application/json"
 PROBLEM_JSON: Final = "application/problem+json"
@@ -82,8 +83,9 @@ def standalone_problem(error: PairwayError) -> Response:
 def error_response(request: Request, error: PairwayError) -> Response:
     """Return an error's response in the format of the request's API.
 
-    The error is added to the log line.
+    The error is added to the log line. It loses its tracebacks: it ends here.
     """
+    drop_tracebacks(error)
     add_log_fields(request, code=error.code, **error.log_fields)
     add_response_headers(request, error.headers)
     state = request.scope["state"]

@@ -6,24 +6,32 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from shared.runtime.fair_queue import FairThread
+from shared.runtime.loop_turns import LoopTurns
 
 T = TypeVar("T")
 
-# Shorter bodies take at most 4 ms of the event loop, which is the slowest form's.
+# Bodies that need no turn.
+FREE_BYTES: Final = 1024
+# Shorter bodies take at most 8 ms of the event loop, which is the slowest form's.
 INLINE_BYTES: Final = 32_768
+_SECONDS_PER_BYTE: Final = 0.008 / INLINE_BYTES
 
 
 class LongBodies:
-    """Parses long bodies beside the event loop; used on one event loop.
+    """Parses long bodies beside the event loop, and others in its turns.
 
-    There is one thread, because each step of a parser keeps the interpreter's lock, for up to 30 ms.
+    Used on one event loop. There is one thread, because each step of a parser keeps the interpreter's lock, for up to 30 ms.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turns: LoopTurns) -> None:
+        self._turns = turns
         self._thread = FairThread("long bodies")
 
     async def parse(self, caller: str, size: int, parse: Callable[[], T]) -> T:
-        """Parse a body of this size; long ones wait for their turn."""
+        """Parse such a body at its turn; the shortest at once."""
+        if size <= FREE_BYTES:
+            return parse()
         if size <= INLINE_BYTES:
+            await self._turns.take(size * _SECONDS_PER_BYTE)
             return parse()
         return await self._thread.run(caller, parse)

@@ -11,5 +11,6 @@
 - ``exponential_backoff``: growing pauses before restarts.
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
+- ``loop_turns``: little short work in each turn of an event loop.
 - ``fair_queue``: callers in turn; a thread that serves them.
 """

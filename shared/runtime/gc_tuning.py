@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, cast
 
 # More objects than 32 requests in flight have, and short pauses of the event loop (docs/decisions/0018-hot-path.md).
 GENERATION_0_OBJECTS: Final = 7_000
@@ -41,6 +41,25 @@ def rare_collections(*, full: bool = True, freezes: bool = False) -> Generator[N
         yield
     finally:
         gc.set_threshold(*before)
+
+
+def drop_tracebacks(error: BaseException) -> None:
+    """Drop the frames of an error, its causes and its parts.
+
+    A frame that holds its own error, as of a future, is a reference cycle: its texts would stay until the garbage
+    collector runs. Call it once nobody logs the traceback.
+    """
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        each.__traceback__ = None
+        pending += (each.__cause__, each.__context__)
+        if isinstance(each, BaseExceptionGroup):
+            pending += cast("BaseExceptionGroup[BaseException]", each).exceptions
 
 
 class IdleCollector:

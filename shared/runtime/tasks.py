@@ -13,14 +13,15 @@ T = TypeVar("T")
 
 async def gather_results(coroutines: Iterable[Coroutine[None, None, T]]) -> list[T]:
     """Await all coroutines; the first error cancels the rest and is raised."""
-    first, *others = coroutines
-    if not others:  # most requests have only one, which needs no task
-        return [await first]
+    works = list(coroutines)
+    if len(works) <= 1:  # most requests have only one, which needs no task
+        return [await work for work in works]
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(coroutine) for coroutine in (first, *others)]
+            tasks = [group.create_task(work) for work in works]
     except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
+        error: BaseException = failed.exceptions[0]
+        raise error from error.__cause__  # without the group in the log, but not without the cause
     return [task.result() for task in tasks]
 
 

@@ -47,6 +47,8 @@ class Connection(UpgradeIgnoringProtocol):
         self._refusal: PairwayError | None = None
         # For the rest of a head, of a body, or of discarded bytes.
         self._timer: asyncio.TimerHandle | None = None
+        # For a peer that does not read.
+        self._unread_timer: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -61,6 +63,7 @@ class Connection(UpgradeIgnoringProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._limiter.release(self.transport)
         self._stop_timer()
+        self._stop_unread_timer()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
         self._disconnect.set()
@@ -86,7 +89,8 @@ class Connection(UpgradeIgnoringProtocol):
             return
         if self._refusal is not None or self.transport.is_closing():
             return
-        self._limiter.idle.pop(self.transport, None)
+        if not self.flow.write_paused:
+            self._limiter.idle.pop(self.transport, None)
         self._parsing_bytes += len(data)
         super().data_received(data)
         if self._refusal is not None:
@@ -177,8 +181,27 @@ class Connection(UpgradeIgnoringProtocol):
         super().on_response_complete()
         if self._is_idle():
             self.cycle.body = bytearray()  # which the app may not have read
-            if self._timer is None:
-                self._limiter.idle[self.transport] = None
+        if self._timer is None and (self._is_idle() or self.flow.write_paused):  # the next answer waits for its reader
+            self._limiter.idle[self.transport] = None
+
+    @override
+    def pause_writing(self) -> None:
+        """Wait for the peer to read as long as for requests."""
+        super().pause_writing()
+        self._stop_unread_timer()
+        self._unread_timer = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
+
+    @override
+    def resume_writing(self) -> None:
+        self._stop_unread_timer()
+        if not self._is_idle():
+            self._limiter.idle.pop(self.transport, None)
+        super().resume_writing()
+
+    def _stop_unread_timer(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
     @override
     def timeout_keep_alive_handler(self) -> None:

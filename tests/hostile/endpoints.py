@@ -146,6 +146,14 @@ def _prefixes(size: int, seed: int) -> Sent:
     return Sent("POST", "/translate", as_json(body), {"Content-Type": JSON})
 
 
+def _other_case(size: int, seed: int) -> Sent:
+    """Return names that begin as each other do, and a text in another case, where each place begins an entry."""
+    names = ["\u3042A" * length for length in range(1, 101)]
+    text = (f"{seed} " + "\u3042a" * size)[:size]
+    body = {**_TRANSLATE, "text": text, "do_not_translate": names}
+    return Sent("POST", "/translate", as_json(body), {"Content-Type": JSON})
+
+
 def _tags(size: int, seed: int) -> Sent:
     targets = [f"en-{(size + 10 * seed + number) % 1000:03}" for number in range(10)]
     return Sent("POST", "/translate", as_json({"text": "a", "target_lang": targets}), {"Content-Type": JSON})
@@ -497,6 +505,7 @@ def _apiserver() -> Rows:
     for name, make in {
         "256 names and terms": _phrases,
         "terms with one beginning": _prefixes,
+        "names in another case": _other_case,
         "XML options": _xml_options,
         "a stream": _streamed,
     }.items():

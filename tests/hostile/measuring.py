@@ -6,10 +6,14 @@ import http.client
 import itertools
 import json
 import math
+import os
 import re
+import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -27,6 +31,8 @@ _FURTHER: Final = 2
 # So often figures that break the rule are measured again: a busy machine makes them larger, never smaller.
 REPEATS: Final = 5
 _LOOK_SECONDS: Final = 0.002
+# Requests that arrive together are sent so long while their server is stopped.
+_TOGETHER_SECONDS: Final = 1.0
 # Comments and data of a stream that never ends.
 _STREAM_BYTES: Final = 64
 # What faulthandler writes of the thread that ran.
@@ -45,7 +51,10 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One input of one endpoint; ``make`` takes a size up to ``limit``, in bytes or characters, and a seed."""
+    """One input of one endpoint; ``make`` takes a size up to ``limit``, in bytes or characters, and a seed.
+
+    ``copies``: so many requests arrive in one turn of the loop.
+    """
 
     server: str
     endpoint: str
@@ -56,6 +65,7 @@ class Row:
     endless: bool = False
     # The endpoint's own limit, where the row has been shortened.
     most: int = 0
+    copies: int = 1
 
     @property
     def title(self) -> str:
@@ -160,13 +170,50 @@ def send(server: WatchedServer, sent: Sent, *, endless: bool = False) -> tuple[i
         connection.close()
 
 
+def send_together(server: WatchedServer, requests: Sequence[Sent]) -> int:
+    """Send requests while the server is stopped, so that it finds them all at once; return the highest status, or 0."""
+    with ExitStack() as stack, ThreadPoolExecutor(len(requests)) as threads:
+        connections: list[http.client.HTTPConnection] = []
+        for _ in requests:
+            connections.append(http.client.HTTPConnection("127.0.0.1", server.port, timeout=ANSWER_SECONDS))
+            stack.callback(connections[-1].close)
+            connections[-1].connect()
+        _settle(server)
+        os.kill(server.server.pid, signal.SIGSTOP)
+        try:
+            writes = [threads.submit(_write, *each) for each in zip(connections, requests, strict=True)]
+            wait(writes, _TOGETHER_SECONDS)  # what no buffer holds is sent later
+        finally:
+            os.kill(server.server.pid, signal.SIGCONT)
+        wait(writes)
+        statuses = list(threads.map(_status, connections))
+        return 0 if 0 in statuses else max(statuses)
+
+
+def _write(connection: http.client.HTTPConnection, sent: Sent) -> None:
+    with suppress(OSError):  # its answer is missing, too
+        connection.request(sent.method, sent.path, sent.body or None, dict(sent.headers))
+
+
+def _status(connection: http.client.HTTPConnection) -> int:
+    try:
+        response = connection.getresponse()
+        response.read()
+    except (OSError, http.client.HTTPException):
+        return 0
+    return response.status
+
+
 def measure(server: WatchedServer, row: Row, size: int, seed: int) -> Cost:
-    """Measure one request; it ends when the loop ticks again."""
-    sent = row.make(size, seed)
+    """Measure one request, or a row's copies of it; it ends when the loop ticks again."""
+    requests = [row.make(size, row.copies * seed + number) for number in range(row.copies)]
     _settle(server)
     server.probe.reset()
     before = server.cpu_seconds()
-    status, _ = send(server, sent, endless=row.endless)
+    if row.copies > 1:
+        status = send_together(server, requests)
+    else:
+        status, _ = send(server, requests[0], endless=row.endless)
     _settle(server)
     return Cost(server.cpu_seconds() - before, server.probe.stall, status)
 

@@ -14,6 +14,7 @@ from apiserver.app import create_app as create_apiserver
 from apiserver.settings import ApiServerSettings
 from proxy.app import create_app as create_proxy
 from proxy.settings import ProxySettings
+from tests.hostile.bursts import burst_rows
 from tests.hostile.endpoints import (
     GLOSSARIES,
     HEAD_KINDS,
@@ -53,6 +54,7 @@ def all_rows(heads: Iterable[str] = HEAD_KINDS) -> list[Row]:
     kinds = frozenset(heads)
     return [
         *body_rows(),
+        *burst_rows(),
         *head_rows("proxy", iter(proxy_endpoints()), kinds),
         *head_rows("apiserver", iter(apiserver_endpoints()), kinds),
     ]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from apiserver.scheduling.planning_queue import SLICE_CHARS, TURN_CHARS, LoopTurns, PlanningQueue, slices
+from apiserver.scheduling.planning_queue import SLICE_CHARS, PlanningQueue, slices
 from tests.shared.runtime.slow_work import SlowWork
 from tests.support.waiting import wait_until
 
@@ -34,27 +34,3 @@ async def test_short_slice_waits_for_no_long_one() -> None:
 )
 def test_slices_have_a_bound_or_one_text(lengths: list[int], expected: list[range]) -> None:
     assert list(slices(["a" * length for length in lengths])) == expected
-
-
-async def test_turn_of_the_loop_has_little_short_work() -> None:
-    turns, done = LoopTurns(), list[int]()
-
-    async def work(number: int) -> None:
-        await turns.take(TURN_CHARS // 4)
-        done.append(number)
-
-    tasks = [asyncio.create_task(work(number)) for number in range(16)]
-    for turn in range(1, 5):
-        await asyncio.sleep(0)
-        assert len(done) == 4 * turn
-    await asyncio.gather(*tasks)
-    assert sorted(done) == list(range(16))
-
-
-async def test_work_longer_than_a_turn_has_one_alone() -> None:
-    turns = LoopTurns()
-    short, alone = (asyncio.create_task(turns.take(chars)) for chars in (1, 10 * TURN_CHARS))
-    await asyncio.sleep(0)
-    assert not alone.done()
-    async with asyncio.timeout(30):
-        await asyncio.gather(short, alone, turns.take(1))

@@ -6,9 +6,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from apiserver.scheduling.text_memory import TextMemory
-from apiserver.settings import BYTES_PER_CHAR
+from apiserver.scheduling.text_memory import TextMemory, chars_in_memory
+from apiserver.settings import BYTES_PER_CHAR, TEXT_CHARS
 from shared.protocol.errors import OverloadedError
+from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import TranslateRequest
 
 LIMIT = 1000 * BYTES_PER_CHAR
 
@@ -42,3 +44,14 @@ def test_memory_is_free_after_an_error() -> None:
         raise ZeroDivisionError
     with memory.hold("a", 500):
         pass
+
+
+def test_options_and_short_texts_take_memory_too() -> None:
+    long = TranslateRequest(text="a" * 1000, source_lang="en", target_lang="de")
+    assert chars_in_memory(long) == 1000
+    assert chars_in_memory(long.model_copy(update={"text": ["a", "b" * 100]})) == TEXT_CHARS + 100
+    xml = XmlOptions(ignore_tags=["a" * 7])
+    full = long.model_copy(
+        update={"context": "c" * 10, "do_not_translate": ["n" * 5], "terms": {"t": "uv"}, "xml": xml}
+    )
+    assert chars_in_memory(full) == 1000 + 10 + 5 + 3 + 7

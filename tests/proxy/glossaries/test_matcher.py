@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from apiserver.formats.document import Block, Part
 from apiserver.formats.parser import parse
 from apiserver.protection.glossary import GlossaryMatcher
+from proxy.glossaries import matcher
 from proxy.glossaries.matcher import UNSPACED, TermMatcher
 from shared.protocol.translate_request import TextFormat
 
@@ -43,6 +44,14 @@ def block_texts(parts: Iterable[Part]) -> Iterable[str]:
             yield part.text
             for placeholder in part.placeholders:
                 yield from block_texts(placeholder.inner_parts)
+
+
+@given(st.lists(phrases, max_size=8), st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_parts_of_a_text_hide_nothing(entries: list[str], text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(matcher, "PART_TOKENS", 1)
+        in_parts = find(entries, text)
+    assert in_parts == find(entries, text)
 
 
 @given(st.lists(phrases, max_size=8), st.lists(st.sampled_from(PIECES), max_size=20).map("".join))

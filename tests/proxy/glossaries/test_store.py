@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncGenerator
 
@@ -116,14 +117,23 @@ async def test_refused_change_changes_nothing(store: GlossaryStore) -> None:
     assert await store.read(ALICE, glossary.id) == glossary
 
 
-async def test_changes_at_once_are_all_kept(store: GlossaryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_at_once_are_all_kept(
+    store: GlossaryStore, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of one proxy take turns; those of two try again."""
     monkeypatch.setattr(glossary_store, "MAX_TRIES", 100)
     glossary = await store.create(ALICE, draft())
 
+    other = GlossaryStore(redis.url, PREFIX, 10.0, HandClock())
+    stores = itertools.cycle((store, other))
+
     async def add(n: int) -> Glossary:
-        return await store.update(ALICE, glossary.id, lambda before: before.with_entries(dictionary(**{f"e{n}": "x"})))
+        return await next(stores).update(
+            ALICE, glossary.id, lambda before: before.with_entries(dictionary(**{f"e{n}": "x"}))
+        )
 
     await asyncio.gather(*map(add, range(10)))
+    await other.close()
     assert len((await store.read(ALICE, glossary.id)).dictionary(EN_DE).entries) == 11
 
 

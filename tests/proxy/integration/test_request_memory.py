@@ -196,3 +196,71 @@ async def test_memory_follows_the_bytes(tmp_path: Path, redis: RedisServer, monk
             if taken > allowed:
                 over[name] = f"{taken} bytes for {size} bytes of bodies and answers; {allowed} are allowed"
     assert not over
+
+
+WORD: Final = {"Content-Type": "application/json", "Authorization": "Bearer a-word"}
+FAILURES: Final[Mapping[str, Script]] = {
+    "overloaded": Script(problem=(503, "overloaded")),
+    "reset": Script(fault="reset"),
+    "a plain 500": Script(raw=(500, b"x")),
+    "a refusal": Script(problem=(422, "invalid-request")),
+    "no translation": Script(raw=(200, b"{}")),
+    # Members that nobody knows, as of a server that was broken into.
+    "a long problem": Script(raw=(500, b'{"code":"x","x":[%s0]}' % (b"{}," * 2_000_000))),
+}
+SEQUENCE: Final = 24
+LARGE_GLOSSARIES: Final = 8
+
+
+async def test_failed_requests_leave_no_bodies(
+    tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One at a time, and many more than the garbage collector lets pass."""
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    fake = FakeReplica("en>de", "en>fr")
+    settings = {"max_text_chars": "2000000", "request_timeout": "120", "cache_bytes": "0", "redis_timeout": "5"}
+    over: dict[str, str] = {}
+    async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
+        client.timeout = 120
+        for name, script in FAILURES.items():
+            answers = 2 * len(script.raw[1]) if script.raw is not None else 0
+            allowed = 2 * (BYTES_PER_BYTE * (BODY_BYTES + answers) + BYTES_BESIDE)  # the next body comes meanwhile
+            for target in ("de", ["de", "fr"]):
+                fake.translate = Script()
+                await client.post("/translate", json={"text": "Hello", "source_lang": "en", "target_lang": "de"})
+                at_rest = memory(server, "VmRSS")
+                forget_peak(server)
+                fake.translate = script
+                for number in range(SEQUENCE):
+                    body = {"text": emoji(str(number)), "source_lang": "en", "target_lang": target}
+                    answer = await client.post(
+                        "/translate", content=utf8(body), headers=dict(native("", emoji).headers)
+                    )
+                    assert answer.status_code >= 400 or name == "no translation"
+                if (taken := memory(server, "VmHWM") - at_rest) > allowed:
+                    over[f"{name}, {target}"] = f"{taken} bytes; {allowed} are allowed"
+    assert not over
+
+
+async def test_small_requests_for_large_glossaries_take_little(
+    tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    fake, settings = FakeReplica("en>de"), {"redis_timeout": "5"}
+    entries = {f"{number:05} \U0001f600{'a' * 190}": f"{'b' * 190}\U0001f600" for number in range(4900)}
+    dictionaries = [{"source_lang": "en", "target_lang": "de", "entries": entries}]
+    async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
+        client.timeout = 120
+        body = utf8({"name": "g", "dictionaries": dictionaries})
+        answers = [await client.post("/glossaries", content=body, headers=WORD) for _ in range(LARGE_GLOSSARIES)]
+        paths = [f"/glossaries/{each.json()['id']}" for each in answers]
+        at_rest = memory(server, "VmRSS")
+        forget_peak(server)
+        renamed = await asyncio.gather(
+            *(client.patch(each, content=b'{"name":"x"}', headers=WORD) for each in paths * 3)
+        )
+        assert {each.status_code for each in renamed} == {200}
+        taken = memory(server, "VmHWM") - at_rest
+        assert taken <= len(renamed) * BYTES_BESIDE, f"{taken} bytes"

@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from proxy.routing.language_detector import LanguageDetector, LanguageScores
+from proxy.translation import dispatcher
 from proxy.translation.target_list import MAX_TARGETS_AT_ONCE
+from shared.literals import needs_translation
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock, usage, used_today
@@ -44,6 +46,19 @@ def fresh(fake: FakeReplica) -> None:
     fake.requests.clear()
     fake.translate = Script()
     fake.aborts = 0
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the texts that are searched for words."""
+    texts: list[str] = []
+
+    def counting(text: str) -> bool:
+        texts.append(text)
+        return needs_translation(text)
+
+    monkeypatch.setattr(dispatcher, "needs_translation", counting)
+    return texts
 
 
 @pytest.fixture
@@ -337,3 +352,10 @@ async def test_list_is_one_request_of_mixed_pairs(fake: FakeReplica) -> None:
         ):
             assert f'outcome="{outcome}",pair="{pair}",route="{route}"}} 1.0' in metrics
         assert 'pairway_proxy_texts_total{pair="en-fr"} 1.0' in metrics
+
+
+async def test_texts_are_searched_for_words_once(running: RunningProxy, searched: list[str]) -> None:
+    for text in (ENGLISH, "42"):
+        body = {"text": text, "source_lang": "en", "target_lang": TEN}
+        assert (await running.client.post("/translate", json=body)).status_code == 200
+    assert searched == [ENGLISH, "42"]

@@ -11,6 +11,7 @@ from proxy.routing.visible_text import INLINE_CHARS
 from proxy.translation.detection import DetectionService
 from shared.protocol.errors import PairUnavailableError
 from shared.protocol.translate_request import TextFormat
+from shared.runtime.loop_turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 ENGLISH = "The committee meets tomorrow morning to discuss the new budget."
@@ -19,7 +20,7 @@ FLEET = snapshot(replica("http://one", "en>de", "fr>de"))
 
 @pytest.fixture(scope="module")
 def detection() -> DetectionService:
-    return DetectionService(LanguageDetector())
+    return DetectionService(LanguageDetector(), LoopTurns())
 
 
 async def test_empty_fleet_detects_nothing(detection: DetectionService) -> None:

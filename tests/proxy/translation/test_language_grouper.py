@@ -10,6 +10,7 @@ from proxy.translation.detection import DetectionService
 from proxy.translation.language_grouper import LanguageGrouper, possible_languages
 from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.loop_turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 TEXTS = [
@@ -24,7 +25,7 @@ FLEET = snapshot(replica("http://one", "en>de", "fr>de", "en>ja"))
 @pytest.fixture(scope="module")
 def grouper() -> LanguageGrouper:
     detector = LanguageDetector()
-    return LanguageGrouper(detector, DetectionService(detector), ProxyMetrics())
+    return LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
 
 
 @pytest.mark.parametrize("target", ["de", "fr", "en-GB", "ja"])
@@ -53,7 +54,7 @@ def test_regions_of_a_target_are_one_language() -> None:
 
 async def test_metric_has_only_languages_that_are_served() -> None:
     detector, metrics = LanguageDetector(), ProxyMetrics()
-    grouper = LanguageGrouper(detector, DetectionService(detector), metrics)
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), metrics)
     swedish = "Utskottet sammanträder i morgon för att diskutera den nya budgeten."
     for target in ("sv-QX", "sv-AB", "sv-123", "sv"):
         groups = await grouper.group(TranslateRequest(text=swedish, target_lang=target), FLEET)
@@ -69,7 +70,7 @@ async def test_metric_has_only_languages_that_are_served() -> None:
 
 async def test_new_targets_cost_no_new_comparisons() -> None:
     detector = LanguageDetector()
-    grouper = LanguageGrouper(detector, DetectionService(detector), ProxyMetrics())
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
     scored = await grouper.score(TranslateRequest(text=TEXTS[0], target_lang="de"))
     for number in range(100, 200):
         request = TranslateRequest(text=TEXTS[0], target_lang=f"en-{number}")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from proxy.routing.routes import Route
-from proxy.translation.results import merge_legs, read_results, targets_with_warning, with_note, with_warning
+from proxy.translation.results import merge_legs, read_results, with_note, with_warning
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
@@ -76,7 +76,5 @@ def test_warning_comes_after_those_of_the_results() -> None:
     }
     with pytest.raises(ReplicaFailedError):
         with_warning(several, answers[0], notice)
-    both = b'{"targets":[%s,%s]}' % answers
-    noted = json.loads(targets_with_warning([single, several], both, notice, [1]))["targets"]
-    assert noted[0] == json.loads(answers[0])
-    assert [len(each["warnings"]) for each in noted[1]["results"]] == [2, 2]
+    noted = json.loads(with_warning(several, answers[1], notice))
+    assert [len(each["warnings"]) for each in noted["results"]] == [2, 2]

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.upstream.response_classifier import AttemptOutcome, classify, most_useful_error
+from proxy.upstream.response_classifier import (
+    MAX_PROBLEM_BYTES,
+    AttemptOutcome,
+    ReplicaResponse,
+    classify,
+    most_useful_error,
+)
 from shared.protocol.answers import Problem
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError, PairUnavailableError, ReplicaFailedError
@@ -82,3 +88,10 @@ def test_most_useful_error_prefers_temporary_ones() -> None:
     assert most_useful_error([failed]) is failed
     sooner = OverloadedError("x", retry_after=0.5)
     assert most_useful_error([full, sooner]) is sooner
+
+
+@pytest.mark.parametrize("bytes_more", [0, 1])
+def test_long_problem_is_none(bytes_more: int) -> None:
+    start = problem("overloaded", 503).model_dump_json().encode().removesuffix(b"}") + b',"x":"'
+    body = start.ljust(MAX_PROBLEM_BYTES - 2 + bytes_more, b"a") + b'"}'
+    assert (ReplicaResponse(503, body).problem is None) is bool(bytes_more)

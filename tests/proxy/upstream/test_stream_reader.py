@@ -42,7 +42,7 @@ async def test_stream_is_passed_on_as_it_comes(callers: Callers) -> None:
         assert server.connections == 1
 
 
-@pytest.mark.parametrize("last", [b"0\r\n\r\n", b"", b"zz"])
+@pytest.mark.parametrize("last", [b"0\r\n\r\n", b"", b"zz", chunk(b"event: error\ndata: 7\n\n")])
 async def test_stream_without_result_is_broken(callers: Callers, last: bytes) -> None:
     deltas = Deltas()
     async with wire_server(ending(EVENTS, delta(0, "a"), last)) as server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import NoReturn
 
 from shared.runtime import gc_tuning
 
@@ -48,3 +49,43 @@ def test_freeze_excludes_old_objects_and_collects_new_ones() -> None:
         assert lost() is None
     finally:
         gc.unfreeze()
+
+
+class Body:
+    """What a failed request holds."""
+
+
+def _failed() -> tuple[BaseException, weakref.ref[Body]]:
+    """Return an error of many parts, each of which is held by a frame of its own traceback."""
+    body = Body()
+
+    def part(cause: BaseException | None) -> BaseException:
+        held = body
+        try:
+            fail(held, cause)
+        except ValueError as error:
+            kept = error
+        return kept
+
+    def fail(held: Body, cause: BaseException | None) -> NoReturn:
+        raise ValueError(str(held)) from cause
+
+    try:
+        try:
+            raise part(None)
+        except ValueError:
+            raise BaseExceptionGroup("two", [part(None), part(part(None))]) from part(None)
+    except BaseExceptionGroup as error:
+        return error, weakref.ref(body)
+
+
+def test_dropped_tracebacks_keep_nothing() -> None:
+    gc.disable()
+    try:
+        error, body = _failed()
+        gc_tuning.drop_tracebacks(error)
+        error.__context__ = error  # a chain may be a ring
+        gc_tuning.drop_tracebacks(error)
+        assert body() is None
+    finally:
+        gc.enable()

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from shared.http.app_setup import configure_app
 from shared.http.body import WHOLE_BODY_EXTENSION
+from shared.server import draining_server
 from shared.server.limits import (
     MAX_HEAD_BYTES,
     MAX_HEADERS,
@@ -469,6 +470,42 @@ async def test_connection_limit_evicts_idle_ones_with_unread_answers() -> None:
                 new.send(GOOD)
                 assert (await new.answer())[0] == 200
                 await wait_until(lambda: one_server.connections == 3, 5, "the newest")
+
+
+async def test_connection_limit_evicts_pipelined_unread_answers() -> None:
+    """The second answer waits for the reader of the first, so its connection is as idle as one without a request."""
+    async with serving(make_app(), ConnectionLimiter(3)) as one_server:
+        with ExitStack() as held:
+            for number in range(3):
+                still = held.enter_context(socket.create_connection(("127.0.0.1", one_server.port)))
+                still.sendall((b"GET /big HTTP/1.1\r\n" + HOST + b"\r\n") * 2)
+                await wait_until(lambda count=number + 1: len(one_server.limiter.idle) == count, 5, "it is known")
+            async with raw_client(one_server) as new:
+                new.send(GOOD)
+                assert (await new.answer())[0] == 200
+
+
+async def test_connection_whose_answer_is_not_read_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining_server, "KEEP_ALIVE_TIMEOUT_SECONDS", 1)
+    async with serving(make_app()) as one_server:
+        with socket.create_connection(("127.0.0.1", one_server.port)) as still:
+            still.sendall(
+                (b"GET /big HTTP/1.1\r\n" + HOST + b"\r\n") * 2 + POST + b"Content-Length: 9\r\n\r\n123456789"
+            )
+            await wait_until(lambda: one_server.connections == 1, 5, "it is open")
+            await wait_until(lambda: not one_server.connections and not one_server.begun, 60, "it is closed")
+
+
+async def test_reader_that_goes_on_is_not_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining_server, "KEEP_ALIVE_TIMEOUT_SECONDS", 3600)
+    async with serving(make_app()) as one_server, raw_client(one_server) as one:
+        one.send(b"GET /big HTTP/1.1\r\n" + HOST + b"\r\n" + SLOW)
+        await wait_until(lambda: one_server.limiter.idle, 5, "it waits for its reader")
+        assert len((await one.answer(60))[2]) == len(BIG)
+        assert (await one.answer())[2] == b"slow"
+        await wait_until(lambda: one_server.limiter.idle, 5, "it is idle")
+        one.send(GOOD)
+        assert (await one.answer())[2] == b"plain"
 
 
 async def test_two_sockets_share_one_connection_limit() -> None:
