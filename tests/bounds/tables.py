@@ -110,6 +110,7 @@ TABLES = {
         "apiserver.scheduling.admission.InFlightLedger._requests",
         "apiserver.scheduling.admission.InFlightLedger._units",
         "shared.runtime.fair_queue.FairQueue._callers",
+        "shared.runtime.loop_turns.LoopTurns._waiting",
         "apiserver.shadowing.shadow_traffic.ShadowTraffic._tasks",
         "proxy.admission.fair_share.FairShare.units",
         "proxy.balancing.replica_stats.PairReplicaStats.in_flight",
