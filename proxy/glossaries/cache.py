@@ -25,8 +25,10 @@ AWAY_SECONDS: Final = 0.5
 # emoji makes a phrase of 200 letters four times as large, and three copies of it 3 KiB.
 MAX_CACHED_ENTRIES: Final = 100_000
 ENTRY_BYTES: Final = 512
-# Of an entry beside its words: its places in tables.
+# Of an entry beside its words: its places in tables. Of a dictionary and a glossary: the tables and names.
 OVERHEAD_BYTES: Final = 300
+DICTIONARY_BYTES: Final = 2048
+GLOSSARY_BYTES: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,11 @@ class ReadyGlossary:
 
     @property
     def size(self) -> int:
-        """Size in entries of ``ENTRY_BYTES``; at least its entries, and one."""
+        """Size in entries of ``ENTRY_BYTES``; at least its entries."""
         entries = sum(len(each.entries) for each in self.matchers.values())
-        taken = sum(each.word_bytes for each in self.matchers.values()) + entries * OVERHEAD_BYTES
-        return max(1, entries, taken // ENTRY_BYTES)
+        words = sum(each.word_bytes for each in self.matchers.values())
+        tables = GLOSSARY_BYTES + len(self.matchers) * DICTIONARY_BYTES + entries * OVERHEAD_BYTES
+        return max(entries, (words + tables) // ENTRY_BYTES)
 
 
 class GlossaryCache:

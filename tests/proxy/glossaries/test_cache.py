@@ -150,3 +150,21 @@ def test_short_entries_count_once() -> None:
     entries = {f"term {number}": f"Wort {number}" for number in range(500)}
     short = GlossaryDraft(name="short", dictionaries=[Dictionary(source_lang="en", target_lang="de", entries=entries)])
     assert ReadyGlossary.of(Glossary.create(short, 0.0)).size == 500
+
+
+@pytest.mark.parametrize("pairs", [0, 1, 20])
+def test_small_glossaries_count_by_their_tables(pairs: int) -> None:
+    targets = [f"{first}{second}" for first in "abcde" for second in "klmn"][:pairs]
+
+    def ready(number: int) -> ReadyGlossary:
+        dictionaries = [Dictionary(source_lang="en", target_lang=each, entries={f"{number}": "a"}) for each in targets]
+        return ReadyGlossary.of(Glossary.create(GlossaryDraft(name="small", dictionaries=dictionaries), 0.0))
+
+    ready(0)
+    tracemalloc.start()
+    try:
+        kept = [ready(number) for number in range(50)]
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= sum(each.size for each in kept) * ENTRY_BYTES
