@@ -124,7 +124,7 @@ class ModelServer:
     async def _translate_on_first(self, hosts: Sequence[ModelHost], work: WorkItem) -> list[Translation]:
         """Translate on the first ready model; if it dies, the next.
 
-        Early means before any delta was sent. After a model change the next is a new host.
+        No other model takes over once a delta was sent. After a model change the next is a new host.
         """
         pair, tried = work.pair, list[ModelHost]()
         host = next((host for host in hosts if host.ready(pair)), None)

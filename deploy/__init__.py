@@ -1,4 +1,4 @@
-"""Installs and starts Pairway; imports ``shared``, but nothing from the servers.
+"""Installs and starts Pairway; imports ``shared``, of the servers only their settings.
 
 - ``environment``: makes the virtual environment match the locks; needs only a system Python.
 - ``lockfiles``: reads the locks, and compares an environment with them.

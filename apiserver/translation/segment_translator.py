@@ -1,6 +1,6 @@
 """Segment translator: one segment, with fallbacks until the output passes the checks.
 
-Each stage runs if the one before failed: as it is, with another sampling or another encoding of placeholders, with
+Each stage runs if the one before failed: with the catalog's masks or as it is, with another sampling or another encoding of placeholders, with
 placeholders for lost names and numbers, with further samplings for these, in pieces, the best of these with its issues.
 So the number of engine requests is bounded.
 """

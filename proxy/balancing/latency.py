@@ -115,9 +115,14 @@ class ModelLatency:
             return None
         return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
 
+    @property
+    def can_hedge(self) -> bool:
+        """Whether the shares earned so far pay for one hedge."""
+        return self._tokens >= 1
+
     def withdraw(self) -> bool:
         """Pay for one hedge, if possible."""
-        if self._tokens < 1:
+        if not self.can_hedge:
             return False
         self._tokens -= 1
         return True

@@ -143,10 +143,12 @@ class RetryPolicy:
         if self._is_exhausted(leg):
             return None
         selection = self._selector.select_hedge(first, leg.tried_urls, leg.cost, snapshot)
-        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
-        if selection is None or not latency.withdraw() or not self._budget.withdraw():
+        if selection is None:
             return None
-        return selection
+        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
+        # In this order, because neither may pay where the other refuses.
+        is_paid = latency.can_hedge and self._budget.withdraw() and latency.withdraw()
+        return selection if is_paid else None
 
     def may_abandon(self, leg: Leg, snapshot: Snapshot) -> bool:
         """Decide whether to abandon a lost replica; pay for the next attempt.

@@ -32,6 +32,7 @@ _RESPONSE_HEADERS: Final = (
     REQUEST_ID_HEADER,
     "Retry-After",
     "X-Cache",
+    "X-Pairway-Ignored",
     "X-Pairway-Warnings",
     "X-Trace-ID",
     "RateLimit",

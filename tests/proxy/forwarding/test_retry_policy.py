@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.balancing.latency import HEDGE_BURST
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import TranslationCall
@@ -208,6 +209,18 @@ def test_hedge_is_refused_without_budget_or_attempts() -> None:
     assert setup.policy.hedge(first, leg, FLEET) is None
     leg.tried_urls |= {"a", "b"}
     assert setup.policy.hedge(first, leg, FLEET) is None
+
+
+def test_hedge_refused_by_the_budget_costs_its_model_nothing() -> None:
+    setup = Setup()
+    leg = setup.leg()
+    first = setup.policy.first(leg, FLEET)
+    leg.tried_urls.add(first.url)
+    latency = setup.stats.pair_stats(first.pair).latencies[first.rank]
+    assert all([latency.withdraw() for _ in range(int(HEDGE_BURST) - 1)])
+    setup.spend()
+    assert setup.policy.hedge(first, leg, FLEET) is None
+    assert latency.withdraw()
 
 
 def test_hedge_delay_is_none_where_no_hedge_may_begin() -> None:

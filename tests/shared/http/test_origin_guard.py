@@ -130,7 +130,7 @@ async def test_answers_and_errors_can_be_read_by_allowed_pages(sample: Sample, p
     assert response.headers["access-control-allow-origin"] == PAGE
     assert "Origin" in response.headers["vary"]
     exposed = set(response.headers["access-control-expose-headers"].split(", "))
-    assert {"X-Request-Id", "Retry-After", "X-Trace-ID", "X-Pairway-Warnings"} <= exposed
+    assert {"X-Request-Id", "Retry-After", "X-Trace-ID", "X-Pairway-Ignored", "X-Pairway-Warnings"} <= exposed
 
 
 async def test_own_pages_and_programs_get_no_cors_headers(sample: Sample) -> None:
