@@ -117,9 +117,16 @@ class Prompts:
         return len(self._encode(words))
 
 
-def parameters(entry: ModelEntry, sampling: Sampling, most: int, *, detokenize: bool = True) -> Any:
+def parameters(
+    entry: ModelEntry,
+    sampling: Sampling,
+    most: int,
+    wants_logprobs: bool = False,  # noqa: FBT001, FBT002 - as sampling_parameters
+    *,
+    detokenize: bool = True,
+) -> Any:
     """Return an engine request's sampling, the API server's own; by default vLLM makes the text: else nobody does here."""
-    found = sampling_parameters(sampling, most)
+    found = sampling_parameters(sampling, most, wants_logprobs)
     found.detokenize = detokenize
     if has_random_weights(entry):
         found.max_tokens, found.ignore_eos, found.repetition_detection = ANSWER_TOKENS, True, None
