@@ -14,6 +14,7 @@ from proxy.admission.controller import AdmissionController
 from proxy.admission.keyless_bodies import KeylessBodies
 from proxy.api.live_status.status_view import stamped
 from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.outlier_detection import failing_counts
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.memory_cache import MemoryCache
@@ -119,6 +120,10 @@ async def build_context(
     coalescer = RequestCoalescer(time.monotonic, draining.is_set)
     translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns)
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
+    for loop in loops:
+        foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
+    registry, local_stats = fleet.registry, foundation.local_stats
+    foundation.metrics.pair_failing.set_function(lambda: failing_counts(local_stats, registry.snapshot))
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )

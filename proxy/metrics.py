@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import ClassVar, Final, TypeVar
 
@@ -27,12 +27,16 @@ REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "una
 
 
 class PairGauge(Collector):
-    """Gauge of known pairs, all set at once."""
+    """Gauge of known pairs, read at each export."""
 
     def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
         self._name, self._documentation = name, documentation
-        self.counts: Mapping[LanguagePair, int] = {}
+        self._read: Callable[[], Mapping[LanguagePair, int]] = dict
         registry.register(self)
+
+    def set_function(self, read: Callable[[], Mapping[LanguagePair, int]]) -> None:
+        """Read the values by this function, which another thread may call."""
+        self._read = read
 
     def describe(self) -> list[Metric]:
         """Return the metric without series."""
@@ -41,7 +45,7 @@ class PairGauge(Collector):
     @override
     def collect(self) -> list[Metric]:
         gauge = GaugeMetricFamily(self._name, self._documentation, labels=["pair"])
-        for pair, count in self.counts.items():
+        for pair, count in self._read().items():
             gauge.add_metric([str(pair)], count)
         return [gauge]
 

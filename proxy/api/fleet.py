@@ -10,7 +10,6 @@ from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StrictStr
 
 from proxy.api import fleet_view, health_view, operators
-from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import context
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.expected_replicas import ReplicaCount
@@ -87,14 +86,7 @@ async def metrics(request: Request) -> Response:
 
     Needs no key if keys are off.
     """
-    parts = context(request)
-    process, snapshot = parts.process, parts.fleet.registry.snapshot
-    for loop in process.loops:
-        process.metrics.loop_age.labels(loop.name).set(loop.age())
-    process.metrics.pair_failing.counts = {
-        pair: len(failing_replicas(parts.local_stats, pair, snapshot)) for pair, urls in snapshot.ready.items() if urls
-    }
-    return await metrics_response(process.metrics.registry)
+    return await metrics_response(context(request).process.metrics.registry)
 
 
 @routes.post("/fleet/replicas", openapi_extra=body_documentation(Added), **CHANGE)

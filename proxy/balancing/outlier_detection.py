@@ -48,6 +48,11 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
     ]
 
 
+def failing_counts(local_stats: LocalStats, snapshot: Snapshot) -> dict[LanguagePair, int]:
+    """Return the number of failing replicas of each ready pair."""
+    return {pair: len(failing_replicas(local_stats, pair, snapshot)) for pair, urls in snapshot.ready.items() if urls}
+
+
 def detect_stalls(local_stats: LocalStats) -> None:
     """Mark stalled replicas, and notify their requests.
 

@@ -199,5 +199,6 @@ async def test_translations_of_a_killed_proxy_are_repeated(fleet: Fleet, tmp_pat
         fleet.fake.translate.released = None
         repeated = [line for line in running.log if line["path"] == "/translate"]
         assert {(line["status"], line["proxies"].count(",")) for line in repeated} == {("200", 1)}
+        assert all(line["request_id"] for line in repeated), "the proxies' ids, since the clients sent none"
     fleet.proxies[0].start()
     await fleet.are_ready()

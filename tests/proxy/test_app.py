@@ -65,6 +65,8 @@ async def test_lifespan_runs_and_ends_its_loops() -> None:
         assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries", "status"]
         assert {task.get_name() for task in asyncio.all_tasks() - before} >= set(names)
         assert context.fleet.registry.redis_is_away
+        (age,) = context.process.metrics.loop_age.collect()
+        assert {sample.labels["loop"] for sample in age.samples} == set(names)  # by whatever reads the registry
     assert not {task.get_name() for task in asyncio.all_tasks() - before} & set(names)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.balancing.attempt import Selection
-from proxy.balancing.outlier_detection import STALL_SECONDS, detect_stalls, failing_replicas
+from proxy.balancing.outlier_detection import STALL_SECONDS, detect_stalls, failing_counts, failing_replicas
 from proxy.request_cost import RequestCost, work_of
 from proxy.upstream.response_classifier import AttemptOutcome
 from tests.proxy.balancing.local_fleet import EN_DE, A, B, LocalFleet
@@ -24,6 +24,7 @@ def test_replica_that_waits_for_its_trial_is_no_suspect() -> None:
     fleet.local_stats.canary_failed(A, EN_DE)
     assert failing_replicas(fleet.local_stats, EN_DE, fleet.snapshot) == [A]
     assert fleet.suspects == [A]
+    assert failing_counts(fleet.local_stats, fleet.snapshot) == {EN_DE: 1}
 
 
 def test_stalled_replica_loses_its_requests_when_others_answer() -> None:
