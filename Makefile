@@ -35,7 +35,7 @@ PLAIN = sed -i -e "s/ and implementation_name == [^\\]*/ /" -e "s/ ; python_full
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup screenshots test-all fuzz \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
 	plan shown-sentences calibrate bench-confidence
@@ -64,7 +64,7 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) -m "not clients and not pages and not edge" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not clients and not pages and not edge and not smoke" --cov --cov-report=term:skip-covered
 
 # One of the system's tests opens the page /docs in it.
 browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
@@ -93,10 +93,13 @@ screenshots: test-setup  ## Take the pictures of the pages again, into docs/imag
 test-edge: test-edge-setup  ## Run the edge's nginx among 500 slow readers and 500 slow writers.
 	@$(PYTEST) -n 0 -m edge tests/edge
 
+test-smoke: test-setup test-edge-setup  ## Run every target of this file in its smallest form, in a copy of the checkout.
+	@$(PYTEST) -n 0 -m smoke tests/smoke
+
 test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections into .cache/clients, from PyPI.
 	@$(BIN)/python -m tests.edge.install
 
-test-all: test test-clients test-page test-edge  ## Run everything that needs no Docker.
+test-all: test test-clients test-page test-edge test-smoke  ## Run everything that needs no Docker.
 
 fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
@@ -170,30 +173,34 @@ pin-images:  ## Write the digests of the images' tags, as their registry answers
 		sed -i "s|: $$image$$|&@$$digest|" deploy/images.yml.new; done
 	@mv deploy/images.yml.new deploy/images.yml && grep @ deploy/images.yml
 
-tune: dev  ## Measure how many texts an engine should run at once; print catalog lines. (CATALOG= MODEL= PAIRS=folder of *.valid.tsv)
-	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL))
+tune: dev  ## Measure how many texts an engine should run at once; print catalog lines. (CATALOG= MODEL= SEQS= TOKENS= SECONDS= PAIRS=folder of *.valid.tsv)
+	@$(BIN)/python -m benchmarks.sizing.tune --catalog $(CATALOG) --pairs $(PAIRS) $(if $(MODEL),--model $(MODEL)) \
+		$(if $(SEQS),--seqs $(SEQS)) $(if $(TOKENS),--tokens $(TOKENS)) $(if $(SECONDS),--seconds $(SECONDS))
 
-bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of *.valid.tsv HELD_OUT=folder of *.held-out.tsv PARTS= LIMIT=1000 CATALOG= OUT=.run/quality)
+bench-quality: dev  ## Measure quality with and without guards. (PAIRS=folder of *.valid.tsv HELD_OUT=folder of *.held-out.tsv PARTS= LIMIT=1000 CATALOG= MODELS= OUT=.run/quality)
 	@$(BIN)/python -m benchmarks.quality --pairs $(PAIRS) --catalog $(CATALOG) --out $(or $(OUT),.run/quality) \
-		$(if $(HELD_OUT),--held-out $(HELD_OUT)) $(if $(PARTS),--parts $(PARTS)) $(if $(LIMIT),--limit $(LIMIT))
+		$(if $(HELD_OUT),--held-out $(HELD_OUT)) $(if $(PARTS),--parts $(PARTS)) $(if $(LIMIT),--limit $(LIMIT)) \
+		$(if $(MODELS),--models $(MODELS))
 
 shown-sentences: dev  ## Translate the sentences that README.md, models/CARD.md and docs/benchmarks/quality.md show, and renew their rows.
 	@$(BIN)/python -m benchmarks.quality --parts shown --publish --catalog $(CATALOG)
 
-calibrate: dev  ## Fit the models' confidence to held-out pairs; write calibration/NAME.yaml beside the catalog. (PAIRS=folder of *.valid.tsv CATALOG= MODELS= DIAGRAM=)
+calibrate: dev  ## Fit the models' confidence to held-out pairs; write calibration/NAME.yaml beside the catalog. (PAIRS=folder of *.valid.tsv CATALOG= MODELS= LIMIT=1000 DIAGRAM=)
 	@$(BIN)/python -m benchmarks.calibration --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS)) \
-		$(if $(DIAGRAM),--diagram $(DIAGRAM))
+		$(if $(DIAGRAM),--diagram $(DIAGRAM)) $(if $(LIMIT),--limit $(LIMIT))
 
-bench-confidence: dev  ## Measure what confidence costs the engine. (PAIRS=folder of *.valid.tsv CATALOG= MODELS=)
-	@$(BIN)/python -m benchmarks.calibration.cost --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS))
+bench-confidence: dev  ## Measure what confidence costs the engine. (PAIRS=folder of *.valid.tsv CATALOG= MODELS= TEXTS= SECONDS=)
+	@$(BIN)/python -m benchmarks.calibration.cost --pairs $(PAIRS) --catalog $(CATALOG) $(if $(MODELS),--models $(MODELS)) \
+		$(if $(TEXTS),--texts $(TEXTS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-guards: dev  ## Count the guards' false alarms on reference translations. (PAIRS=folder of *.valid.tsv)
 	@$(BIN)/python -m benchmarks.quality.alarms.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.name_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.number_alarms --pairs $(PAIRS)/*.valid.tsv
 
-bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv)
-	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT)
+bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv CHARS=)
+	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT) \
+		$(if $(CHARS),--chars $(CHARS))
 
 bench-overload: dev  ## Load the demo model up to 4 times its capacity; fail if a target is missed. (PAIRS= SECONDS= SEED= PARTS= OUT=.run/overload)
 	@$(BIN)/python -m benchmarks.overload --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/overload) \
@@ -212,20 +219,22 @@ bench-proxy: dev  ## Compare our proxy with others, CPU per request and more; fa
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY))
 
-bench-origin: dev  ## Repeat the origin's experiment: six designs, two references; fail if a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= SEED= OUT=.run/origin)
+bench-origin: dev  ## Repeat the origin's experiment: six designs, two references; fail if a target is missed. (PAIRS= DEVICE=cpu|cuda SHAPE= ROUNDS=5 SECONDS=2.5 CONCURRENCY= OPEN= ARCHITECTURES= KINDS= TEXTS= SEED= OUT=.run/origin)
 	@$(BIN)/python -m benchmarks.origin --pairs $(PAIRS)/en-de.valid.tsv --out $(or $(OUT),.run/origin) \
 		$(if $(DEVICE),--device $(DEVICE)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS)) \
 		$(if $(CONCURRENCY),--concurrency $(CONCURRENCY)) $(if $(ARCHITECTURES),--architectures $(ARCHITECTURES)) \
-		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED)) $(if $(SHAPE),--shape $(SHAPE))
+		$(if $(OPEN),--open $(OPEN)) $(if $(KINDS),--kinds $(KINDS)) $(if $(SEED),--seed $(SEED)) $(if $(SHAPE),--shape $(SHAPE)) \
+		$(if $(TEXTS),--texts $(TEXTS))
 
 bench-origin-plots: python  ## Draw the results of bench-origin, in a separate environment. (OUT=.run/origin)
 	@test -x .venv-plots/bin/python || $(PYTHON) -m venv .venv-plots
 	@.venv-plots/bin/python -m pip install --quiet --require-hashes -r requirements/plots.txt
 	@.venv-plots/bin/python -m benchmarks.origin.plots $(or $(OUT),.run/origin)
 
-bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fail if a target is missed. (REPLICAS= PAIR_COUNT= SHAPES= PARTS= OUT=.run/scale)
+bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests, Redis, /health; fail if a target is missed. (REPLICAS= PAIR_COUNT= ROUNDS= SECONDS= SHAPES= PARTS= OUT=.run/scale)
 	@$(BIN)/python -m benchmarks.scale --out $(or $(OUT),.run/scale) $(if $(SHAPES),--shapes $(SHAPES)) $(if $(PARTS),--parts $(PARTS)) \
-		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT))
+		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, first words, dead replicas, open pages; fail if a target is missed. (ROUNDS= OUT=.run/page)
 	@$(BIN)/python -m tests.pages.bench --out $(or $(OUT),.run/page) $(if $(ROUNDS),--rounds $(ROUNDS))

@@ -153,9 +153,9 @@ async def watch(process: psutil.Process, name: str, until: asyncio.Task[Any]) ->
     return Phase(name, states)
 
 
-async def without_clients(process: psutil.Process, name: str) -> Phase:
-    """Return a phase without clients."""
-    return await watch(process, name, asyncio.create_task(asyncio.sleep(BEFORE_SECONDS)))
+async def without_clients(process: psutil.Process, name: str, hold: float) -> Phase:
+    """Return a phase without clients, not longer than those with."""
+    return await watch(process, name, asyncio.create_task(asyncio.sleep(min(BEFORE_SECONDS, hold))))
 
 
 async def ended(all_clients: Sequence[Server]) -> None:
@@ -219,9 +219,9 @@ async def measure_edge(out: Path, options: argparse.Namespace) -> list[Phase]:
     ):
         worker = edge.worker()
         await asyncio.sleep(WARM_UP_SECONDS)
-        phases = [await without_clients(worker, EDGE_LOAD)]
+        phases = [await without_clients(worker, EDGE_LOAD, options.hold)]
         phases.append(await with_clients(worker, out, *groups))
-        phases.append(await without_clients(worker, f"{EDGE_LOAD}, again"))
+        phases.append(await without_clients(worker, f"{EDGE_LOAD}, again", options.hold))
         samples = (await load.stop()).samples
     for phase in phases:
         phase.summarize(samples)
@@ -239,12 +239,12 @@ async def measure(out: Path, kinds: Sequence[str], options: argparse.Namespace) 
     async with running(servers, lambda: ready_replicas(url, "en-de"), READY_SECONDS), sending.running() as load:
         process = psutil.Process(proxy.pid)
         await asyncio.sleep(WARM_UP_SECONDS)
-        phases = [await without_clients(process, "load alone")]
+        phases = [await without_clients(process, "load alone", options.hold)]
         for number, kind in enumerate(kinds):
             group = ClientGroup(kind, KINDS[kind].count, proxy_port, f"127.0.0.{2 + number}", options.hold)
             phases.append(await with_clients(process, out, group))
             print(f"{phases[-1].name}: {phases[-1].clients}", flush=True)
-        phases.append(await without_clients(process, "load alone again"))
+        phases.append(await without_clients(process, "load alone again", options.hold))
         samples = (await load.stop()).samples
     for phase in phases:
         phase.summarize(samples)

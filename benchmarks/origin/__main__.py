@@ -29,7 +29,7 @@ from benchmarks.origin.model import ANSWER_TOKENS, SHAPES, write_catalog
 from benchmarks.origin.processes import TITLES, Designs, environment
 from benchmarks.origin.report import judge, tables
 from benchmarks.origin.rounds import OriginBench, RunSelection
-from benchmarks.origin.texts import KINDS, TEXTS_JSON, choose, texts_name
+from benchmarks.origin.texts import KINDS, TEXTS, TEXTS_JSON, choose, texts_name
 from shared.runtime.process_guard import ProcessGuard
 
 # For the servers' own end when this program was killed.
@@ -55,6 +55,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--open", type=shares, default="0.5,1", help="open loops, parts of D's best rate")
     add_names(parser, "--architectures", tuple(TITLES))
     add_names(parser, "--kinds", KINDS)
+    parser.add_argument("--texts", type=int, default=TEXTS, help="uniform ones; of other kinds two fifths as many")
     parser.add_argument("--seed", type=int, default=1)
     return parser
 
@@ -81,11 +82,12 @@ def main() -> int:
         entry = write_catalog(options.catalog, model, catalog, options.device)
     except ValueError as error:
         raise SystemExit(f"bench-origin: {error}") from None
-    texts = folder.path.with_name(f"{folder.path.name}-{texts_name(entry, options.pairs, options.seed)}")
+    texts = folder.path.with_name(f"{folder.path.name}-{texts_name(entry, options.pairs, options.seed, options.texts)}")
     with ProcessGuard("PAIRWAY_ORIGIN", GRACE_SECONDS):
         if not texts.is_file():
             print("choosing texts", flush=True)
-            texts.write_bytes(TEXTS_JSON.dump_json(asyncio.run(choose(entry, options.pairs, options.seed))))
+            chosen = asyncio.run(choose(entry, options.pairs, options.seed, options.texts))
+            texts.write_bytes(TEXTS_JSON.dump_json(chosen))
         if options.shape:
             entry = write_catalog(options.catalog, model, catalog, options.device, options.shape)
             model = f"{options.shape}, random weights, {ANSWER_TOKENS} tokens an answer,"

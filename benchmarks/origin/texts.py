@@ -34,8 +34,8 @@ MIXED: Final = "mixed"
 REVERSE: Final = "reverse"
 BOTH: Final = "both"
 KINDS: Final = (UNIFORM, MIXED)
-# More than any point sends, so that none has a text twice.
-COUNTS: Final = {UNIFORM: 2000, MIXED: 800, REVERSE: 800}
+# Uniform texts: more than any point sends, so that none has a text twice. Of other kinds there are two fifths as many.
+TEXTS: Final = 2000
 # Tokens of words; the prompt's own tokens come on top.
 UNIFORM_TOKENS: Final = (27, 33)
 SHORT_TOKENS: Final = (8, 26)
@@ -45,8 +45,8 @@ UNITS: Final = (400, 1500)
 # Mixed lengths come in blocks of so many, each block with a length of each sixteenth of the range (short ones are as
 # frequent as in speech: evenly in the logarithm), so that any short run of them costs about the same.
 BLOCK: Final = 16
-# Candidates tried for one kind, and at once by the engine.
-MAX_TRIES: Final = 500_000
+# Candidates tried for each text of a kind, and at once by the engine.
+MAX_TRIES: Final = 250
 CHUNK: Final = 512
 AND: Final = {"en": "and", "de": "und", "fr": "et"}
 
@@ -86,9 +86,14 @@ class TextPool:
         return rows[number % len(rows)]
 
 
-def texts_name(entry: ModelEntry, pairs: Path, seed: int) -> str:
-    """Return the name of the file of texts: another model, other sentences or another seed give another one."""
-    known = f"{model_revision(entry, None)} {seed} {COUNTS}".encode()
+def of_other_kinds(texts: int) -> int:
+    """Return the number of texts of each kind but the uniform one."""
+    return texts * 2 // 5
+
+
+def texts_name(entry: ModelEntry, pairs: Path, seed: int, texts: int = TEXTS) -> str:
+    """Return the name of the file of texts: another model, other sentences, another seed or number give another one."""
+    known = f"{model_revision(entry, None)} {seed} {texts}".encode()
     return f"texts-{hashlib.sha256(known + pairs.read_bytes()).hexdigest()[:16]}.json"
 
 
@@ -99,11 +104,13 @@ class Sentence(NamedTuple):
     tokens: int
 
 
-def pairs_of(sentences: Sequence[str], conjunction: str, count: Callable[[str], int], seed: str) -> Iterator[Sentence]:
+def pairs_of(
+    sentences: Sequence[str], conjunction: str, count: Callable[[str], int], seed: str, texts: int = TEXTS
+) -> Iterator[Sentence]:
     """Yield new sentences of two old ones with a conjunction between them, all of about one length."""
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
     seen: set[str] = set()
-    for _ in range(MAX_TRIES):
+    for _ in range(texts * MAX_TRIES):
         first, second = rng.choice(sentences), rng.choice(sentences)
         text = f"{first.rstrip('.!?')}, {conjunction} {second[:1].lower()}{second[1:]}"
         if text not in seen and UNIFORM_TOKENS[0] <= (tokens := count(text)) <= UNIFORM_TOKENS[1]:
@@ -111,14 +118,14 @@ def pairs_of(sentences: Sequence[str], conjunction: str, count: Callable[[str], 
             yield Sentence(text, tokens)
 
 
-def mixed(units: Sequence[Sentence], seed: str) -> Iterator[str]:
+def mixed(units: Sequence[Sentence], seed: str, texts: int = TEXTS) -> Iterator[str]:
     """Yield texts of one or more units, lengths spread over the range; no text twice, no unit twice in one."""
     rng = random.Random(seed)  # noqa: S311 - a sample, no secret
     seen: set[str] = set()
     by_length = sorted(units, key=lambda unit: unit.tokens)
     least, most = MIXED_TOKENS
     step = math.log(most / least) / BLOCK
-    for _ in range(COUNTS[MIXED]):
+    for _ in range(of_other_kinds(texts)):
         lengths = [round(least * math.exp(step * (number + rng.random()))) for number in range(BLOCK)]
         rng.shuffle(lengths)
         for length in lengths:
@@ -151,7 +158,7 @@ class CountingEngine(VllmEngine):
         return await super().generate(request, request_id)
 
 
-async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
+async def choose(entry: ModelEntry, pairs: Path, seed: int, texts: int) -> list[OriginText]:
     """Start the engine and choose the texts of the model's two directions."""
     prompts, lines = Prompts(entry), read_pairs(pairs)
     english, other = [line.english for line in lines], [line.other for line in lines]
@@ -159,11 +166,11 @@ async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
     back = LanguagePair(forth.target, forth.source)
     sentences = (Sentence(sentence, prompts.count(sentence)) for sentence in english)
     short = (unit for unit in sentences if SHORT_TOKENS[0] <= unit.tokens <= SHORT_TOKENS[1])
-    candidates = pairs_of(english, AND[forth.source], prompts.count, f"{UNIFORM} {seed}")
-    reverse = pairs_of(other, AND[back.source], prompts.count, f"{REVERSE} {seed}")
+    candidates = pairs_of(english, AND[forth.source], prompts.count, f"{UNIFORM} {seed}", texts)
+    reverse = pairs_of(other, AND[back.source], prompts.count, f"{REVERSE} {seed}", texts)
     async with running_model(entry, CountingEngine) as model:
         short = await _passed(model, prompts, forth, short, UNITS[0])
-        uniform = await _passed(model, prompts, forth, candidates, COUNTS[UNIFORM])
+        uniform = await _passed(model, prompts, forth, candidates, texts)
 
     def row(kind: str, pair: LanguagePair, text: str) -> OriginText:
         asks = [(list(ask.prompt_ids), ask.max_tokens) for ask in prompts.asks(pair, text)]
@@ -171,12 +178,12 @@ async def choose(entry: ModelEntry, pairs: Path, seed: int) -> list[OriginText]:
 
     units = [*short, *uniform[: UNITS[1]]]
     known = {tuple(ask.prompt_ids) for unit in units for ask in prompts.asks(forth, unit.text)}
-    many = (row(MIXED, forth, text) for text in mixed(units, f"{MIXED} {seed}"))
+    many = (row(MIXED, forth, text) for text in mixed(units, f"{MIXED} {seed}", texts))
     many = (text for text in many if all(tuple(ids) in known for ids, _ in text.asks))
     return [
         *(row(UNIFORM, forth, unit.text) for unit in uniform),
-        *itertools.islice(many, COUNTS[MIXED]),
-        *(row(REVERSE, back, unit.text) for unit in itertools.islice(reverse, COUNTS[REVERSE])),
+        *itertools.islice(many, of_other_kinds(texts)),
+        *(row(REVERSE, back, unit.text) for unit in itertools.islice(reverse, of_other_kinds(texts))),
     ]
 
 

@@ -64,7 +64,7 @@ MAX_TEXTS_PER_LOAD: Final = 40_000
 
 @dataclass
 class OverloadBench:
-    """One run on a fleet; ``seconds``: how long each load counts."""
+    """One run on a fleet; ``seconds``: how long each load counts, and none is longer."""
 
     folder: Path
     texts: TextSource
@@ -90,7 +90,7 @@ class OverloadBench:
         self._loads += 1
         texts, timing = (
             replace(self.texts, first=self._loads * MAX_TEXTS_PER_LOAD),
-            Timing(seconds or self.seconds, warm_up),
+            Timing(min(seconds or self.seconds, self.seconds), min(warm_up, self.seconds)),
         )
         plan, before = LoadPlan(f"{self.url}/translate", list(streams), texts, timing), self._cpu()
         result = await LoadProcess(plan, self.folder, f"load-{self._loads}").run()

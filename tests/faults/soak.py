@@ -70,8 +70,9 @@ class Soak:
             await asyncio.gather(watching, return_exceptions=True)
         self._judge_answers(*served)
         self._judge_memory()
-        print(f"quiet for {QUIET_SECONDS:.0f} s …", flush=True)
-        await asyncio.sleep(QUIET_SECONDS)
+        quiet = min(QUIET_SECONDS, self.seconds)
+        print(f"quiet for {quiet:.0f} s …", flush=True)
+        await asyncio.sleep(quiet)
         await self.monitor.look()
         await self.monitor.look_at_keys()
         alive = {name: sample for name, sample in idle.items() if self._lives(name)}

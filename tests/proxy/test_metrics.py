@@ -67,8 +67,8 @@ def test_counters_of_a_known_pair_begin_at_zero(name: str, labels: dict[str, str
     metrics.start_pair("en-de")
     metrics.shed.labels("en-de", Priority.BULK, SHED_REASONS[0]).inc()
     assert metrics.registry.get_sample_value(f"pairway_proxy_{name}_total", {"pair": "en-de", **labels}) == 0
-    for pair in range(2 * MAX_STARTED_PAIRS):
-        metrics.start_pair(f"a-b{pair}")
+    for number in range(2 * MAX_STARTED_PAIRS):
+        metrics.start_pair(f"a-b{number}")
     samples = [sample for sample in metrics.texts.collect()[0].samples if sample.name == "pairway_proxy_texts_total"]
     assert len(samples) == MAX_STARTED_PAIRS
 

@@ -48,7 +48,7 @@ def test_shape_replaces_the_weights(source: Path, tmp_path: Path) -> None:
 
 
 def test_random_weights_ignore_the_end(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def design(_: Sampling, most: int) -> Any:
+    def design(_: Sampling, most: int, __: bool) -> Any:
         return SimpleNamespace(max_tokens=most, ignore_eos=False, repetition_detection="on")
 
     monkeypatch.setattr(model, "sampling_parameters", design)
