@@ -79,18 +79,18 @@ def test_arguments_parse_and_named_files_exist(checkout: Path, target: str) -> N
     assert not missing, f"{target} names {missing}"
 
 
-def test_roll_tells_its_options(checkout: Path) -> None:
-    told = make(checkout, "roll", "ARGS=--help")
-    assert told.returncode == 0
-    assert "--dry-run" in told.stdout
+def test_roll_prints_its_options(checkout: Path) -> None:
+    help_text = make(checkout, "roll", "ARGS=--help")
+    assert help_text.returncode == 0
+    assert "--dry-run" in help_text.stdout
 
 
-def test_compose_test_tells_its_options(checkout: Path) -> None:
-    told = subprocess.run(
+def test_compose_test_prints_its_options(checkout: Path) -> None:
+    help_text = subprocess.run(
         [".venv/bin/python", "-m", "tests.compose", "--help"], cwd=checkout, text=True, capture_output=True, check=False
     )
-    assert told.returncode == 0
-    assert "--rows" in told.stdout
+    assert help_text.returncode == 0
+    assert "--rows" in help_text.stdout
 
 
 @pytest.mark.timeout(900)
