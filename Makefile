@@ -99,7 +99,13 @@ test-smoke: test-setup test-edge-setup  ## Run every target of this file in its 
 test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections into .cache/clients, from PyPI.
 	@$(BIN)/python -m tests.edge.install
 
-test-all: test test-clients test-page test-edge test-smoke  ## Run everything that needs no Docker.
+# Minutes that each may take on two busy cores.
+BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-smoke:10
+
+test-all:  ## Run everything that needs no Docker; print how long each part took.
+	@for part in $(BUDGETS); do \
+		began=$$(date +%s); $(MAKE) --no-print-directory $${part%:*} || exit 1; \
+		echo "$${part%:*}: $$(( $$(date +%s) - began )) s of $${part#*:} minutes"; done
 
 fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=10)
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
