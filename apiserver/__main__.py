@@ -12,13 +12,17 @@ from apiserver.settings import ApiServerSettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals, reload_on_hangup
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
-from shared.runtime.settings import SettingsError, load_settings
+from shared.runtime.settings import SettingsError, load_settings, wants_check
 from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
 
 def main() -> int:
-    """Serve until a signal; return 78 for a wrong setting or catalog."""
+    """Serve until a signal; return 78 for a wrong setting or catalog.
+
+    With ``--check`` settings and catalog are checked, and nothing is served.
+    """
+    is_check = wants_check("apiserver", "One API server, configured by APISERVER_*.")
     exit_on_signals()
     try:
         settings = load_settings(ApiServerSettings)
@@ -29,6 +33,9 @@ def main() -> int:
     except (SettingsError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
+    if is_check:
+        sys.stdout.write("apiserver: the settings and the catalog are right\n")
+        return 0
     # Each request ends by its deadline, so the longest deadline bounds the wait; the last answer ends it.
     grace = settings.max_request_timeout
     limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))

@@ -12,7 +12,7 @@ from proxy.app import create_app, create_operator_app
 from proxy.settings import ProxySettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
-from shared.runtime.settings import SettingsError, load_settings
+from shared.runtime.settings import SettingsError, load_settings, wants_check
 from shared.server import draining_server
 from shared.server.limits import ConnectionLimiter
 
@@ -23,7 +23,11 @@ NO_START: Final = 1
 
 
 def main() -> int:
-    """Serve until a signal; return 78 if a setting is wrong."""
+    """Serve until a signal; return 78 if a setting is wrong.
+
+    With ``--check`` the settings are checked, and nothing is served.
+    """
+    is_check = wants_check("proxy", "One proxy, configured by PROXY_*.")
     exit_on_signals()
     try:
         settings = load_settings(ProxySettings)
@@ -35,6 +39,9 @@ def main() -> int:
         log.warning("any client can forge its address", extra={"trusted_proxies": everywhere})
     limiter = ConnectionLimiter(draining_server.raise_open_files_limit(settings.max_connections))
     app = create_app(settings)
+    if is_check:
+        sys.stdout.write("proxy: the settings are right\n")
+        return 0
     config = partial(
         draining_server.server_config,
         # The longest deadline, so that a shutdown cuts no request; it ends earlier once none is in flight.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import os
 from collections.abc import Collection, Mapping
@@ -164,6 +165,13 @@ def load_settings(kind: type[S]) -> S:
         return kind()
     except ValidationError as error:
         raise SettingsError("; ".join(_wrong(kind, error))) from None
+
+
+def wants_check(program: str, description: str) -> bool:
+    """Parse a server's command line; return whether only to check settings."""
+    parser = argparse.ArgumentParser(f"python -m {program}", description=description)
+    parser.add_argument("--check", action="store_true", help="check the settings and end: 0 if all are right, else 78")
+    return parser.parse_args().check
 
 
 def find_mistakes(kind: type[ServerSettings]) -> list[str]:
