@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from starlette.requests import Request
 
-from proxy.api.compat.immersive import API
-from shared.protocol.errors import PairwayError
 from tests.conftest import RedisServer
-from tests.proxy.api.compat.hostile_requests import hostile_requests
-from tests.proxy.api.compat.transient_fault import post_during_a_fault
 from tests.proxy.integration.inputs import ENGLISH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.shared.protocol.error_samples import every_error
 from tests.support.fake_replica import FakeReplica, replicas
 
 ASKED = {"source_lang": "en", "target_lang": "de", "text_list": ["Hello", "", "you"]}
@@ -142,10 +133,6 @@ async def test_failure_is_never_the_source_text(fake: FakeReplica, running: Runn
     assert (answer.status_code, answer.json()["error"]) == (502, "unusable-output")
 
 
-async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy) -> None:
-    assert (await post_during_a_fault(fake, running, "/imme", ASKED)).status_code == 200
-
-
 async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisServer) -> None:
     async with guarded(fake, redis.url) as running:
         shown, _ = await new_key(running)
@@ -158,34 +145,3 @@ async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisSer
         for key in ("nonsense", operators):
             answer = await running.client.post(f"/imme?token={key}", json=ASKED)
             assert (answer.status_code, answer.json()["error"]) == (403, "key-refused")
-
-
-@pytest.mark.parametrize("error", every_error(), ids=lambda error: error.code)
-def test_every_error_has_its_format(error: PairwayError) -> None:
-    answer = API.render_error(Request({"type": "http"}), error)
-    members = json.loads(bytes(answer.body))
-    assert (answer.status_code, members["error"]) == (error.http_status, error.code)
-    assert members == {
-        "error": error.code,
-        "message": "This needs a key in the address: …/imme?token=KEY." if error.http_status == 401 else error.detail,
-    }
-    assert ("retry-after" in answer.headers) == (error.retry_after is not None)
-
-
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sent=hostile_requests("text_list", "source_lang", "target_lang"))
-async def test_any_request_has_an_answer_of_its_shape(running: RunningProxy, sent: tuple[str, bytes]) -> None:
-    kind, body = sent
-    answer = await running.client.post("/imme", content=body, headers={"Content-Type": kind})
-    assert answer.headers["content-type"] == "application/json"
-    if answer.status_code != 200:
-        assert answer.status_code in {400, 404, 415, 422}, answer.text
-        assert answer.json().keys() == {"error", "message"}
-
-
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts=st.lists(st.text(max_size=20) | st.sampled_from(["", "<b0></b0>", "&amp;", "a & b"]), max_size=20))
-async def test_any_list_keeps_length_and_order(running: RunningProxy, texts: list[str]) -> None:
-    answer = await running.client.post("/imme", json={**ASKED, "text_list": texts})
-    found = [each["text"].removeprefix("[en>de by fake] ") for each in answer.json()["translations"]]
-    assert found == texts
