@@ -1,3 +1,5 @@
+"""The corpus of the demo models' training."""
+
 from __future__ import annotations
 
 from pathlib import Path

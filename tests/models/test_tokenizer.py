@@ -1,3 +1,5 @@
+"""The demo models' tokenizer."""
+
 from __future__ import annotations
 
 from pathlib import Path

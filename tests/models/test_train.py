@@ -1,3 +1,5 @@
+"""A whole training run in its smallest form."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""Word alignment: which words of a pair translate each other."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Training examples of both directions, in batches of a few fixed shapes."""
+
 from __future__ import annotations
 
 import torch

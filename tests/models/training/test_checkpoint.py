@@ -1,3 +1,5 @@
+"""Checkpoints: what a run needs in order to continue."""
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,3 +1,5 @@
+"""Held-out pairs, and training pairs that are too similar to them."""
+
 from __future__ import annotations
 
 import pytest

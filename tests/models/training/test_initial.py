@@ -1,3 +1,5 @@
+"""The state in which a run begins: random weights, stored ones, or a checkpoint."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Optimisers, their rates, and the average of the weights."""
+
 from __future__ import annotations
 
 from copy import deepcopy

@@ -1,3 +1,5 @@
+"""Tags, names and numbers of a pair, written as placeholders on both sides."""
+
 from __future__ import annotations
 
 import re

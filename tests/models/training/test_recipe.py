@@ -1,3 +1,5 @@
+"""The recipe: how often each source is read, and how much is varied."""
+
 from __future__ import annotations
 
 from collections import Counter

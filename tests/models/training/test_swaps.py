@@ -1,3 +1,5 @@
+"""Names and numbers of a pair, swapped for others."""
+
 from __future__ import annotations
 
 import re

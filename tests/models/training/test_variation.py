@@ -1,3 +1,5 @@
+"""Variation of pairs: swapped, bare, joined, with placeholders, or cut."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Static files: their headers, compression and what is refused."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""Assets of the pages: files of ``web/`` under addresses with a hash."""
+
 from __future__ import annotations
 
 from pathlib import Path

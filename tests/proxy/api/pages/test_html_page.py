@@ -1,3 +1,5 @@
+"""HTML pages: rendered once, with a strict policy, at one address each."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Configuration of pages: what they must know of their proxy."""
+
 from __future__ import annotations
 
 from proxy.api.pages.page_config import page_config
