@@ -65,13 +65,16 @@ def record(module: str, out: Path) -> None:
             entered.add((code.co_filename, int(time.monotonic() * 1000)))
 
     main = importlib.import_module(f"{module}.__main__").main
+    # The server reads its own arguments, and has none.
+    sys.argv = [module]
     threading.settrace(note)
     sys.settrace(note)
     try:
         main()
     finally:
         sys.settrace(None)
-        out.write_text(json.dumps(sorted(entered)))
+        # Copied in one step: threads that are traced still add to it.
+        out.write_text(json.dumps(sorted(entered.copy())))
         # A thread that is still inside the engine's start would be waited for.
         os._exit(0)
 
