@@ -20,8 +20,7 @@ from apiserver.formats.document import (
     placeholder_char,
 )
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
-from apiserver.guards.names.candidate import Candidate, CandidateKind
-from apiserver.guards.names.candidates import candidates_in
+from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
 from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.readings import NumberKind
 from apiserver.guards.numbers.substitution import substitutes
