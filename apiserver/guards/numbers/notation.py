@@ -18,8 +18,8 @@ _MOST_BEFORE: Final = 40
 _MOST_HOURS: Final = 24
 # Of coordinates and code.
 _BRACKETS: Final = ("(", "[")
-# "2.5 Liter", "2.5-liter", "2.5 de pesos".
-_WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-](?:de )?([^\W\d_]+)")
+# The unit of "2.5 litres" and "2.5-litre".
+_WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")
 
 # Of a number with its country (ITU-T E.164).
 MAX_DIGITS: Final = 15
@@ -78,7 +78,6 @@ def _is_amount(source: str, number: _Number, tag: str) -> bool:
     word, lexicon = _WORD_BEHIND.match(source, number.end), lexicon_of(language_of(tag))
     if word is None:
         return False
-    # A point before them is a decimal sign.
     return word[1].lower() in unit_words(tag) or (lexicon is not None and word[1].lower() in lexicon.amounts)
 
 
