@@ -1,14 +1,12 @@
 """Checks and clean-up of model output.
 
-- ``cleanup``: removes text around a translation.
-- ``chat_patterns``: patterns of preambles, notes and control tokens.
 - ``quality_guard``: finds an output's issues.
-- ``normal_form``: normal forms of Unicode, in linear time.
-- ``names/``: names of a source that its translation lacks.
 - ``issues``: the issues of an output.
+- ``cleanup``: removes text around a translation.
+- ``output_language``: tells whether an output is in its language.
+- ``repetition``: loops in a text.
 - ``length``: the expected length.
-- ``repetition``: repetitions in a text.
-- ``scripts``: scripts of letters and languages.
+- ``scripts``: scripts of letters, their weight, normal forms.
+- ``names/``: names of a source that its translation lacks.
 - ``numbers/``: finds changed numbers.
-- ``output_language``: detects an output's language.
 """

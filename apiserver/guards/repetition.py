@@ -1,4 +1,4 @@
-"""Repetition: how often a text repeats words in a row."""
+"""Repetition: how often a text repeats words, and when it loops."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Final, NamedTuple
 
 from apiserver.guards.scripts import text_weight
 
+# Repetitions that no reference has; up to twice the source's are translated ones.
+PHRASE_WEIGHT: Final = 8.0
+PHRASE_TIMES: Final = 3
+WORD_TIMES: Final = 6
 # A word, or one character in scripts without spaces.
 _TOKEN: Final = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|[^\\W_]+"
@@ -23,6 +27,15 @@ class RepetitionCounts(NamedTuple):
 
     words: int
     phrase: int
+
+
+def is_loop(source: str, output: str) -> bool:
+    """Return whether an output repeats itself and the source does not."""
+    repetitions = count_repetitions(output, PHRASE_WEIGHT)
+    if repetitions.words < WORD_TIMES and repetitions.phrase < PHRASE_TIMES:
+        return False
+    source_words = count_repetitions(source, PHRASE_WEIGHT).words
+    return source_words == 1 or repetitions.words > 2 * source_words
 
 
 def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:

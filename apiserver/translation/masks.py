@@ -20,10 +20,9 @@ from apiserver.formats.document import (
     placeholder_char,
 )
 from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
-from apiserver.guards.names.candidate import Candidate, CandidateKind
-from apiserver.guards.names.candidates import candidates_in
-from apiserver.guards.numbers.mentions import NumberKind
+from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
 from apiserver.guards.numbers.reader import numbers_in
+from apiserver.guards.numbers.readings import NumberKind
 from apiserver.guards.numbers.substitution import substitutes
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import WORD_KINDS, count_spelled, placeholders_in

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver.formats.markdown import escaping
-from apiserver.guards import chat_patterns, length, scripts
-from apiserver.guards.names import place_names, word_lists
-from apiserver.guards.numbers.checks import dates
-from apiserver.guards.numbers.words import cldr, lexicon
+from apiserver.guards import cleanup, length, scripts
+from apiserver.guards.names import word_lists
+from apiserver.guards.numbers import dates_and_times, east_asian_reader, vocabulary
 from apiserver.hosting.routing import Routing
 from apiserver.protection import number_conventions
 from tests.bounds.places import Place, cache_place, fresh_pair, fresh_tag
@@ -29,19 +28,21 @@ def apiserver_places() -> Sequence[Place]:
         # Single letters, not words.
         cache_place(scripts.script_of, lambda number: scripts.script_of(chr(number))),
         cache_place(scripts.scripts_of, lambda number: scripts.scripts_of(fresh_tag(number))),
-        cache_place(chat_patterns.label_pattern, lambda number: chat_patterns.label_pattern(fresh_tag(number))),
-        cache_place(
-            chat_patterns.next_example_pattern, lambda number: chat_patterns.next_example_pattern(fresh_tag(number))
-        ),
+        cache_place(cleanup.label_pattern, lambda number: cleanup.label_pattern(fresh_tag(number))),
+        cache_place(cleanup.next_example_pattern, lambda number: cleanup.next_example_pattern(fresh_tag(number))),
         cache_place(length._expectation, lambda number: length._expectation(fresh_pair(number))),
-        cache_place(place_names.place_names_of, lambda number: place_names.place_names_of(fresh_tag(number, "xx"))),
-        cache_place(dates._dates, lambda number: dates._dates(fresh_tag(number))),
-        cache_place(dates._months, lambda number: dates._months(fresh_tag(number))),
-        cache_place(cldr.unit_words, lambda number: cldr.unit_words(fresh_tag(number))),
-        cache_place(lexicon.lexicon_of, lambda number: lexicon.lexicon_of(fresh_tag(number))),
+        cache_place(word_lists.place_names_of, lambda number: word_lists.place_names_of(fresh_tag(number, "xx"))),
+        cache_place(dates_and_times._dates, lambda number: dates_and_times._dates(fresh_tag(number))),
+        cache_place(dates_and_times._months, lambda number: dates_and_times._months(fresh_tag(number))),
+        cache_place(vocabulary.unit_words, lambda number: vocabulary.unit_words(fresh_tag(number))),
+        cache_place(vocabulary.lexicon_of, lambda number: vocabulary.lexicon_of(fresh_tag(number))),
         cache_place(number_conventions.locale_of, lambda number: number_conventions.locale_of(fresh_tag(number))),
         cache_place(
             number_conventions.conventions_of, lambda number: number_conventions.conventions_of(fresh_tag(number))
+        ),
+        cache_place(
+            east_asian_reader._numerals,
+            lambda number: east_asian_reader._numerals(sorted(vocabulary.EAST_ASIAN)[number % 3]),
         ),
         cache_place(word_lists._words, lambda number: word_lists._words(sorted(word_lists.LISTED)[number % 4])),
         # Each of six yes or no.

@@ -80,7 +80,7 @@ TABLES = {
         "apiserver.formats.html.elements.OpenElements._positions",
         "apiserver.formats.markdown.inline_reader.InlineReader._line_starts",
         "apiserver.formats.tag_nesting.TagNester._closings",
-        "apiserver.guards.names.output_names.OutputNames._words",
+        "apiserver.guards.names.name_guard.OutputNames._words",
         "apiserver.translation.assembler.Assembler._prepared",
         "apiserver.translation.assembler.Assembler._results",
         "apiserver.translation.text_translation.SegmentPool._results",

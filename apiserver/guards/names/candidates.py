@@ -1,18 +1,20 @@
 """Candidates: the parts of a text that its translation should keep.
 
 A capital is a sign of a name, except at the beginning of a sentence, in a title and in German: there only words count
-that no list has. Other scripts have no capitals, so only Latin words count.
+that no list has. Other scripts have no capitals, so only Latin words count. A name has also what belongs to it without a
+capital: the second part of Ye-jin, the particles of Van der Linden, the number of "the Velox 5".
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
-from apiserver.guards.names import name_phrases, word_lists
-from apiserver.guards.names.candidate import Candidate, CandidateKind
+from apiserver.guards.names import word_lists
+from apiserver.guards.names.word_lists import NAME_WORDS
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import language_of
 
@@ -52,69 +54,45 @@ _BEFORE_START: Final = re.compile(
 )
 # Words before a person's name, and what else may stand behind them.
 _TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
-_FORMS_OF_ADDRESS: Final = frozenset(
-    [
-        "Mr",
-        "Mrs",
-        "Ms",
-        "Miss",
-        "Sir",
-        "Madam",
-        "Dr",
-        "Prof",
-        "Frau",
-        "Herr",
-        "Herrn",
-        "Mme",
-        "Mlle",
-        "Madame",
-        "Mademoiselle",
-        "Monsieur",
-        "Sra",
-        "Señor",
-        "Señora",
-        "Doña",
-    ]
-)
 _TWO_BEFORE: Final = re.compile(r"(?:(?P<second>[^\W\d_]+)[ -])?(?P<first>[^\W\d_]+) $")
 # Before products and places, but not before persons.
 _ARTICLES: Final = re.compile("a|an|the|this|every|le|la|les|un|une|du|des|el|los|las|una|del|al", re.IGNORECASE)
 _WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_])")
-_OFFICES: Final = frozenset(
-    [
-        "Professor",
-        "Doktor",
-        "Dr",
-        "Präsident",
-        "Präsidentin",
-        "Bürgermeister",
-        "Richter",
-        "Lehrer",
-        "Direktor",
-        "Ober",
-        "President",
-        "Chairman",
-        "Speaker",
-        "Prof",
-        "Profesor",
-        "Presidente",
-        "Director",
-        "Minister",
-        "Kollege",
-        "Nachbar",
-        "Gott",
-    ]
-)
-# Behind a product's name, also behind an article.
-_EDITIONS: Final = frozenset(
-    ["Pro", "Max", "Plus", "Mini", "Air", "Lite", "Light", "Ultra", "Premium", "Go", "SE", "XL", "XS"]
-)
 # A Latin word with a capital in a text of another script.
 _LATIN_WORD: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,2}[A-Z])[A-Za-z\u00c0-\u024f]{2,40}(?![A-Za-z0-9])")
-# Such words that are ordinary there.
-_LOANS: Final = frozenset(
-    {"OK", "CD", "DVD", "PC", "TV", "ID", "NG", "UFO", "ATM", "CM", "DM", "OL", "HP", "SF", "VIP", "NO", "PR", "BBQ"}
+# Longer than a name before its particles, or an article.
+_LOOK_FAR_BEHIND: Final = 48
+_HYPHENATED: Final = re.compile(r"-([^\W\d_A-Z]{2,12})(?![\w-])")
+_PARTICLE: Final = "van|von|de|di|da|del|della|du|dos|der|den|ter|la|le|el|ibn"
+# A capital stands before particles: a first name, a title, or the particle itself.
+_PARTICLES_BEFORE: Final = re.compile(
+    rf"(?<!\w)(?:(?P<capital>(?:Van|Von|De|Di|Da|Du) (?:(?:{_PARTICLE}) ){{1,2}})"
+    rf"|[A-Z][^\W\d_]{{0,24}}\.? (?P<particles>(?:(?:{_PARTICLE}) ){{1,2}}))$"
 )
+# Before a product's name and its number. "The Tom 3" is none.
+_ARTICLE_BEFORE: Final = {
+    language: re.compile(rf"(?<!\w)(?:{articles}) $", re.IGNORECASE)
+    for language, articles in NAME_WORDS.articles.items()
+}
+# No count ("3 apples" in German has a capital), amount, time, date, or year.
+_NUMBER: Final = re.compile(r" \d{1,3}(?![\w%€$£°]|[.,:/’'–-]\d| ?[%€$£]| (?:Uhr|[ap]\.?m|[A-ZÄÖÜ]))")
+
+
+class CandidateKind(StrEnum):
+    """Kind of a candidate."""
+
+    CODE = "code"  # a handle or product code: kept to the letter
+    NAME = "name"
+    ACRONYM = "acronym"  # may have its letters in another order
+
+
+class Candidate(NamedTuple):
+    """A name or code, and its position."""
+
+    start: int
+    end: int
+    kind: CandidateKind
+    text: str
 
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
@@ -126,7 +104,7 @@ def candidates_in(text: str, tag: str) -> list[Candidate]:
     if LATIN not in scripts_of(tag):
         names = _latin_words_in(text)
     elif language in word_lists.LISTED:
-        names = _outermost(name_phrases.whole_name(text, name, language) for name in _names_in(text, language))
+        names = _outermost(whole_name(text, name, language) for name in _names_in(text, language))
     else:
         names = ()
     return sorted([*codes, *islice(_apart_from(codes, names), MAX_CANDIDATES)])[:MAX_CANDIDATES]
@@ -156,7 +134,7 @@ def _outermost(names: Iterable[Candidate]) -> Iterator[Candidate]:
 def _latin_words_in(text: str) -> Iterator[Candidate]:
     for match in _LATIN_WORD.finditer(text):
         word = match.group()
-        if word.upper() not in _LOANS and _ROMAN.fullmatch(word) is None:
+        if word.upper() not in NAME_WORDS.loans and _ROMAN.fullmatch(word) is None:
             yield Candidate(*match.span(), CandidateKind.ACRONYM if word.isupper() else CandidateKind.NAME, word)
 
 
@@ -167,19 +145,19 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
     says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
     for match in capitals:
         word, start = match.group(), match.start()
-        if not 2 <= len(word) <= MOST_LETTERS or word in _FORMS_OF_ADDRESS or _SHORT_ROMAN.fullmatch(word):
+        if not 2 <= len(word) <= MOST_LETTERS or word in NAME_WORDS.forms_of_address or _SHORT_ROMAN.fullmatch(word):
             continue
         if word.removesuffix("s").isupper() and len(word) > 2:
             if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
             continue
         if _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
-            is_name = word not in _OFFICES and not _is_office(text, match, language)
+            is_name = word not in NAME_WORDS.offices and not _is_office(text, match, language)
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
             is_name = not word_lists.may_be_ordinary(word, language)
         else:
             is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
-        if is_name or (word in _EDITIONS and _is_edition(text, start, language)):
+        if is_name or (word in NAME_WORDS.editions and _is_edition(text, start, language)):
             yield Candidate(start, match.end(), CandidateKind.NAME, word)
 
 
@@ -216,3 +194,23 @@ def _is_edition(text: str, start: int, language: str) -> bool:
 
 def _is_ordinary_acronym(word: str, language: str) -> bool:
     return _ROMAN.fullmatch(word) is not None or word_lists.may_be_ordinary(word, language)
+
+
+def whole_name(text: str, name: Candidate, language: str) -> Candidate:
+    """Return a candidate with the parts of its phrase."""
+    if name.kind is not CandidateKind.NAME:
+        return name
+    start, end, kind = name.start, name.end, name.kind
+    before = text[max(0, start - _LOOK_FAR_BEHIND) : start]
+    if (hyphenated := _HYPHENATED.match(text, end)) is not None:
+        end = hyphenated.end() if not word_lists.may_be_ordinary(hyphenated[1], language) else end
+    elif (articles := _ARTICLE_BEFORE.get(language)) is not None and articles.search(before) is not None:
+        number = _NUMBER.match(text, end)
+        kind, end = (kind, end) if number is None else (CandidateKind.CODE, number.end())
+    if (particles := _PARTICLES_BEFORE.search(before)) is not None:
+        words = particles["particles"] or particles["capital"]
+        known = NAME_WORDS.particles.get(language, frozenset[str]())
+        # "van der" is a name's in every language.
+        if words.lower().startswith(("van de ", "van den ", "van der ")) or known.isdisjoint(words.split()):
+            start -= len(words)
+    return name if (start, end) == (name.start, name.end) else Candidate(start, end, kind, text[start:end])

@@ -1,16 +1,28 @@
-"""Word lists: words that a translation need not keep.
+"""Word lists: words that need not survive, and names that are translated.
 
 ``words/TAG.txt`` has a language's ordinary words in lower case; those in capitals are names although the same letters
 are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0035-names.md); sources and licence:
-``words/ATTRIBUTION.md``.
+``words/ATTRIBUTION.md``. ``name_words.toml`` has words around names. CLDR has territories, the cities of its time zones, and
+languages; ``exonyms.tsv`` other places, months, and monarchs' names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
+
+from babel.core import get_global
+from pydantic import BaseModel, ConfigDict
+
+from apiserver.guards.names.spelling import folded
+from apiserver.protection.number_conventions import locale_of
+from shared.languages import LanguagePair, language_of
 
 # A stem has at least so many letters.
 LEAST_STEM: Final = 4
@@ -27,6 +39,33 @@ LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
 # Languages that join nouns and write them with a capital: a capital says nothing.
 CAPITALIZED_NOUNS: Final = frozenset({"de"})
 _NO_WORDS: Final[frozenset[str]] = frozenset()
+# A catalog serves a few dozen languages; one takes about 1 MB.
+CACHED_LANGUAGES: Final = 64
+_EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")
+_NAME_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+
+
+class NameWords(BaseModel):
+    """Words around names.
+
+    ``forms_of_address`` stand before names, ``offices`` too where no name is meant, ``editions`` behind those of products.
+    ``loans`` are ordinary in other scripts. By language: ``articles`` before products, as a pattern, and ``particles`` that
+    are words of it: Paul from Paris is Paul de Paris.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    forms_of_address: frozenset[str]
+    offices: frozenset[str]
+    editions: frozenset[str]
+    loans: frozenset[str]
+    articles: Mapping[str, str]
+    particles: Mapping[str, frozenset[str]]
+
+
+NAME_WORDS: Final = NameWords.model_validate(
+    tomllib.loads(Path(__file__).with_name("name_words.toml").read_text(encoding="utf-8"))
+)
 
 
 def may_be_ordinary(word: str, language: str) -> bool:
@@ -68,3 +107,54 @@ def _words(language: str) -> frozenset[str]:
     if language not in LISTED:
         return _NO_WORDS
     return frozenset((_FOLDER / f"{language}.txt").read_text(encoding="utf-8").split("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceNames:
+    """Folded words of names in one language, both ways.
+
+    ``words`` by the name's key, ``keys`` by word.
+    """
+
+    words: Mapping[str, frozenset[str]]
+    keys: Mapping[str, Sequence[str]]
+
+
+def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
+    """Return the words of the translated names that have this word.
+
+    All are folded: germany gives allemagne. A name that keeps the word gives none.
+    """
+    source, target = place_names_of(pair.source), place_names_of(pair.target)
+    names = (target.words.get(key, frozenset[str]()) for key in source.keys.get(word, ()))
+    return frozenset[str]().union(*(name for name in names if word not in name))
+
+
+@lru_cache(maxsize=CACHED_LANGUAGES)
+def place_names_of(tag: str) -> PlaceNames:
+    """Return CLDR's names and our exonyms; a new language takes 20 ms."""
+    words = {key: frozenset(map(folded, _NAME_WORD.findall(name))) for key, name in _names(tag)}
+    keys: defaultdict[str, list[str]] = defaultdict(list)
+    for key, name in words.items():
+        for word in name:
+            keys[word].append(key)
+    return PlaceNames(words, dict(keys))
+
+
+def _names(tag: str) -> Iterator[tuple[str, str]]:
+    yield from _exonyms(language_of(tag))
+    locale = locale_of(tag)
+    if locale is None:
+        return
+    yield from ((f"territory {key}", name) for key, name in cast("Mapping[str, str]", locale.territories).items())
+    yield from ((f"language {key}", name) for key, name in cast("Mapping[str, str]", locale.languages).items())
+    zones = cast("Mapping[str, Mapping[str, str]]", locale.time_zones)
+    for zone in get_global("zone_territories"):
+        yield f"city {zone}", zones.get(zone, {}).get("city") or zone.rpartition("/")[2].replace("_", " ")
+
+
+def _exonyms(language: str) -> Iterator[tuple[str, str]]:
+    header, *rows = (line.split("\t") for line in _EXONYMS.read_text(encoding="utf-8").splitlines())
+    if language in header:
+        column = header.index(language)
+        yield from ((f"exonym {row[0]}", row[column]) for row in rows)

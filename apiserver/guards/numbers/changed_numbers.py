@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from apiserver.guards.numbers.checks.comparison import unmatched_numbers
-from apiserver.guards.numbers.checks.dates import changed_months, kept_months, lost_days
-from apiserver.guards.numbers.checks.half_day import lost_halves, times_in
-from apiserver.guards.numbers.checks.neighbours import changed_neighbours
-from apiserver.guards.numbers.checks.notation import kept_notation
-from apiserver.guards.numbers.checks.percents import lost_percents
-from apiserver.guards.numbers.checks.phone_numbers import find_phones, phones_in
-from apiserver.guards.numbers.checks.repeats import repeated_numbers
-from apiserver.guards.numbers.mentions import NumberMention
+from apiserver.guards.numbers.dates_and_times import changed_months, kept_months, lost_days, lost_halves, times_in
+from apiserver.guards.numbers.notation import find_phones, kept_notation, phones_in
 from apiserver.guards.numbers.reader import knows_words, may_have_numbers, numbers_in
+from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, Reading, Value
 from shared.languages import LanguagePair, language_of
 
 _Span = tuple[int, int]
+# "a" and "one" need not be said.
+_FREE: Final[frozenset[Value]] = frozenset({0, 1})
+# In a language whose words are unknown, these are often spelled out.
+_OFTEN_SPELLED: Final[frozenset[Value]] = frozenset({*range(21), *range(30, 101, 10), 1000, 10**6, 10**9, MINUS})
+# In every language with number words, and as Chinese, Japanese and Korean write them.
+_PERCENT_BEHIND: Final = re.compile(r"\s?(?:[%％]|per\s?cent\b|Prozent\b|pour\scent\b|por\sciento\b|パーセント|퍼센트)")
+# More leniently: "25-prozentig", 百分之二十五, 25プロ.
+_PERCENT: Final = re.compile(
+    r"[%％‰]|\bper\s?cents?\b|prozent|pour\scent|por\sciento|パーセント|プロ|割|퍼센트|프로|百分", re.IGNORECASE
+)
 
 
 def load_numbers(pairs: Iterable[LanguagePair]) -> None:
@@ -45,16 +52,14 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     spans = [span for span, other in zip(phones, found, strict=True) if other is None]
     spans += [(mention.start, mention.end) for mention in unmatched_numbers(ours, theirs, knows_words=known)]
     spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
-    for span in changed_neighbours(source, translation, pair):
-        spans += [(each.start, each.end) for each in ours if each.start < span[1] and span[0] < each.end]
-    spans += lost_percents(source, translation, ours, theirs)
+    spans += _lost_percents(source, translation, ours, theirs)
     spans += [*kept_months(source, translation, pair), *lost_days(source, translation, pair)]
     spans += changed_months(source, pair, theirs) if known else ()
     times = list(times_in(source, languages[0]))
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:
         return tuple(dict.fromkeys(source[start:end] for start, end in _outermost(spans)))
-    if repeated := list(repeated_numbers(ours, theirs, translation)):
+    if repeated := list(_repeated(ours, theirs, translation)):
         return tuple(dict.fromkeys(_texts(source, repeated)))
     invented = unmatched_numbers(theirs, ours, knows_words=known)
     return tuple(dict.fromkeys(_origins(invented, translation, ours, source)))
@@ -93,3 +98,61 @@ def _origins(
             our for our in ours if our.is_demanded and any(values.intersection(reading) for reading in our.readings)
         ]
         yield from _texts(source, similar) if similar else _texts(translation, [mention])
+
+
+def unmatched_numbers(
+    mentions: Sequence[NumberMention], others: Sequence[NumberMention], *, knows_words: bool
+) -> list[NumberMention]:
+    """Return demanded numbers without a reading whose values the other text has.
+
+    ``knows_words``: the words of both languages are known.
+    """
+    demanded = [mention for mention in mentions if mention.is_demanded]
+    if not demanded:
+        return []
+    values = {value for other in others for reading in _readings(other, knows_words=knows_words) for value in reading}
+    values |= _FREE if knows_words else _OFTEN_SPELLED
+    return [
+        mention
+        for mention in demanded
+        if not any(values.issuperset(reading) for reading in _readings(mention, knows_words=knows_words))
+    ]
+
+
+def _readings(mention: NumberMention, *, knows_words: bool) -> tuple[Reading, ...]:
+    return mention.readings if knows_words or mention.plain is None else (*mention.readings, mention.plain)
+
+
+def _lost_percents(
+    source: str, translation: str, ours: Sequence[NumberMention], theirs: Sequence[NumberMention]
+) -> Iterator[tuple[int, int]]:
+    """Yield the source's percents whose numbers alone are in the translation.
+
+    "50 percent" may become "half": then the number is not there either.
+    """
+    percents = [
+        (mention, match) for mention in ours if (match := _PERCENT_BEHIND.match(source, mention.end)) is not None
+    ]
+    if not percents or _PERCENT.search(translation) is not None:
+        return
+    values = {value for mention in theirs if mention.is_demanded for reading in mention.readings for value in reading}
+    for mention, match in percents:
+        if any(values.issuperset(reading) for reading in mention.readings):
+            yield mention.start, match.end()
+
+
+def _repeated(
+    ours: Sequence[NumberMention], theirs: Sequence[NumberMention], translation: str
+) -> Iterator[NumberMention]:
+    """Yield the source's numbers that the translation repeats in the same digits."""
+    counts: defaultdict[str, list[NumberMention]] = defaultdict(list)
+    for mention in theirs:
+        if mention.kind in {NumberKind.DIGITS, NumberKind.CLOCK}:
+            counts[translation[mention.start : mention.end]].append(mention)
+    for mentions in counts.values():
+        if len(mentions) == 1:
+            continue
+        values = {value for reading in mentions[0].readings for value in reading}
+        same = [our for our in ours if any(values.intersection(reading) for reading in our.readings)]
+        if 0 < len(same) < len(mentions):
+            yield from (our for our in same if our.is_demanded)

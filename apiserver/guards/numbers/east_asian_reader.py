@@ -3,22 +3,93 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from math import prod
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.clock import hours_of, is_hour, spoken_readings
-from apiserver.guards.numbers.digit_runs import CLOCK_OR_RUN, DECADE, VULGAR_FRACTION, read_fraction, read_run
-from apiserver.guards.numbers.mentions import NumberKind, NumberMention, Reading
-from apiserver.guards.numbers.numerals import Numerals
+from apiserver.guards.numbers.readings import (
+    CLOCK_OR_RUN,
+    DECADE,
+    VULGAR_FRACTION,
+    NumberKind,
+    NumberMention,
+    Reading,
+    hours_of,
+    is_hour,
+    read_fraction,
+    read_run,
+    spoken_readings,
+)
+from apiserver.guards.numbers.vocabulary import EAST_ASIAN, EastAsianWords, read_words
 
 _MYRIAD: Final = 10**4
 # No number has more; 10,000 to the power of a hostile text would be slow.
 MAX_NUMERALS: Final = 24
 # 2、3日 is a few days.
 _FEW: Final = rf"(?<!\d)(?:{'|'.join(f'[{n}{n + 0xFF10:c}][、，,][{n + 1}{n + 0xFF11:c}]' for n in range(2, 9))})(?!\d)"
+# 千米 is a kilometre.
+_KILOMETRE: Final = "千[米克瓦卡赫]"
+_NO_HANGUL: Final = "(?<![가-힣])"
+_NOTHING: Final = "(?!)"
+
+
+@dataclass(frozen=True, slots=True)
+class Numerals:
+    """A language's numerals.
+
+    ``token`` finds digits, numerals, native numbers and hints. Numerals are demanded from a translation only if
+    ``counters`` matches behind them, and ``other_before`` and ``other_words`` do not match.
+    """
+
+    units: Mapping[str, int]
+    scales: Mapping[str, int]
+    native: Mapping[str, int]
+    hints: Mapping[str, tuple[Reading, ...]]
+    token: re.Pattern[str]
+    counters: re.Pattern[str]
+    native_counters: re.Pattern[str]
+    other_before: re.Pattern[str]
+    other_words: re.Pattern[str]
+    least: int
+
+
+@lru_cache(maxsize=len(EAST_ASIAN))
+def _numerals(language: str) -> Numerals:
+    words = read_words(language, EastAsianWords)
+    tens, units = words.native_tens, words.native_units
+    both = {ten + gap + unit: tens[ten] + units[unit] for gap in ("", " ") for ten in tens for unit in units}
+    native = {**both, **tens, **units}
+    counters = "|".join(filter(None, (words.native_counters, words.counters)))
+    characters, hint = "".join((*words.units, *words.scales)), f"(?P<hint>{_one_of(words.hints)})"
+    found = (
+        rf"{_NO_HANGUL}{hint}|{_NO_HANGUL}(?P<native>{_one_of(native)})|(?:{_NO_HANGUL}|(?<=\d))(?P<numerals>[{characters}]+)"
+        if native
+        else rf"{hint}|(?P<numerals>(?:(?!{_KILOMETRE})[{characters}])+)"
+    )
+    return Numerals(
+        words.units,
+        words.scales,
+        native,
+        words.hints,
+        re.compile(rf"(?P<few>{_FEW})|{CLOCK_OR_RUN}|(?P<vulgar>{VULGAR_FRACTION})|{found}"),
+        re.compile(rf"\s?(?:{counters})" if native else counters),
+        re.compile(rf"\s?(?:{words.native_counters})"),
+        re.compile(rf"(?:{words.other_before})$" if words.other_before else _NOTHING),
+        re.compile(words.other_words or _NOTHING),
+        words.least,
+    )
+
+
+def numerals_of(language: str) -> Numerals | None:
+    """Return the numerals of Chinese, Japanese or Korean; None of others."""
+    return _numerals(language) if language in EAST_ASIAN else None
+
+
+def _one_of(words: Mapping[str, object]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
 class _Part(NamedTuple):
@@ -29,14 +100,9 @@ class _Part(NamedTuple):
     numerals: str = ""
 
 
-@cache  # one for each of the three languages
-def _token(words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?P<few>{_FEW})|{CLOCK_OR_RUN}|(?P<vulgar>{VULGAR_FRACTION})|{words}")
-
-
 def may_have_numerals(text: str, numerals: Numerals) -> bool:
     """Return whether a text has more numerals than hints."""
-    return any(match["hint"] is None for match in _token(numerals.words).finditer(text))
+    return any(match["hint"] is None for match in numerals.token.finditer(text))
 
 
 def read_east_asian(text: str, numerals: Numerals) -> Iterator[NumberMention]:
@@ -57,7 +123,7 @@ def read_east_asian(text: str, numerals: Numerals) -> Iterator[NumberMention]:
 
 
 def _parts(text: str, numerals: Numerals) -> Iterator[_Part]:
-    for match in _token(numerals.words).finditer(text):
+    for match in numerals.token.finditer(text):
         start, end = match.span()
         if match["few"] is not None:
             yield _Part(start, end, NumberKind.HINT, ((int(text[start]),), (int(text[end - 1]),)))

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from apiserver.guards.numbers.east_asian_reader import may_have_numerals, read_east_asian
-from apiserver.guards.numbers.mentions import NumberMention
-from apiserver.guards.numbers.numerals import NUMERALS
+from apiserver.guards.numbers.east_asian_reader import may_have_numerals, numerals_of, read_east_asian
+from apiserver.guards.numbers.readings import NumberMention
 from apiserver.guards.numbers.spaced_reader import may_have_words, read_spaced
-from apiserver.guards.numbers.words.lexicon import lexicon_of
+from apiserver.guards.numbers.vocabulary import EAST_ASIAN, SPACED, lexicon_of
 
 # A text with more is a table, and longer ones are more than a segment: neither is read.
 MAX_NUMBERS: Final = 128
@@ -24,14 +23,14 @@ _GROUP: Final = re.compile(r"\d+|[¼-¾⅐-⅞]")
 
 def knows_words(language: str) -> bool:
     """Return whether a language's spelled numbers are known, not only digits."""
-    return language in NUMERALS or lexicon_of(language) is not None
+    return language in EAST_ASIAN or language in SPACED
 
 
 def may_have_numbers(text: str, language: str) -> bool:
     """Return fast whether a text may have a demanded number."""
     if _DIGIT.search(text) is not None:
         return True
-    numerals = NUMERALS.get(language)
+    numerals = numerals_of(language)
     if numerals is not None:
         return may_have_numerals(text, numerals)
     lexicon = lexicon_of(language)
@@ -50,5 +49,5 @@ def numbers_in(text: str, language: str) -> Sequence[NumberMention] | None:
 
 def read_numbers(text: str, language: str) -> Iterator[NumberMention]:
     """Yield a text's numbers in order; ``language`` without script and region."""
-    numerals = NUMERALS.get(language)
+    numerals = numerals_of(language)
     return read_spaced(text, lexicon_of(language)) if numerals is None else read_east_asian(text, numerals)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.checks.half_day import times_in
-from apiserver.guards.numbers.checks.notation import is_version
-from apiserver.guards.numbers.checks.phone_numbers import phones_in
-from apiserver.guards.numbers.mentions import NumberKind, NumberMention
+from apiserver.guards.numbers.dates_and_times import times_in
+from apiserver.guards.numbers.notation import is_version, phones_in
 from apiserver.guards.numbers.reader import numbers_in
+from apiserver.guards.numbers.readings import NumberKind, NumberMention
 from apiserver.protection.number_conventions import convert_number, format_number
 from apiserver.protection.placeholder_encoding import LETTER
 from shared.languages import LanguagePair, language_of

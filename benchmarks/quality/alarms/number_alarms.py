@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from apiserver.guards.numbers.changed_numbers import changed_numbers
-from apiserver.guards.numbers.mentions import NumberMention
-from apiserver.guards.numbers.numerals import NUMERALS
+from apiserver.guards.numbers.east_asian_reader import numerals_of
 from apiserver.guards.numbers.reader import read_numbers
-from apiserver.guards.numbers.words.spellout import spell_numbers
+from apiserver.guards.numbers.readings import NumberMention
+from apiserver.guards.numbers.vocabulary import spell_numbers
 from benchmarks.harness.report import NONE, table
 from benchmarks.quality.alarms.name_alarms import MICROSECOND, ROUNDS, SEED, Rows, pair_of, read_rows
 from shared.languages import language_of
@@ -45,9 +45,9 @@ def changed(text: str, mention: NumberMention, language: str, change: str, rng: 
         place = rng.choice(places)
         digit = rng.choice([each for each in "123456789" if int(each) != int(number[place])])
         other = f"{number[:place]}{digit}{number[place + 1 :]}"
-    elif language in NUMERALS:
-        native = mention.readings[0][0] in NUMERALS[language].native.values() and number in NUMERALS[language].native
-        values = NUMERALS[language].native if native else NUMERALS[language].units
+    elif (numerals := numerals_of(language)) is not None:
+        native = mention.readings[0][0] in numerals.native.values() and number in numerals.native
+        values = numerals.native if native else numerals.units
         others = {value: word for word, value in values.items() if 2 < value < 10}
         other = rng.choice([word for value, word in others.items() if (value,) not in mention.readings])
     else:

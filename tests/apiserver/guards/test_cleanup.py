@@ -1,4 +1,4 @@
-"""Cleanup: text around a translation is removed, the translation stays."""
+"""Cleanup: what is removed around a translation, what stays, and the patterns that find it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.guards import cleanup
 from apiserver.guards.cleanup import CleanedText, clean, has_control_tokens, has_leftover_chat
 from shared.languages import LanguagePair
 
@@ -185,3 +186,38 @@ def test_hostile_output_takes_linear_time(unit: str) -> None:
     clean(RIGHT, text, PAIR)
     has_leftover_chat(text, text)
     assert time.process_time() - started < 5  # takes 0.3 s; anything quadratic takes minutes
+
+
+@pytest.mark.parametrize("text", ["German: ", "Deutsch:", "de:", "**German**: ", "GERMAN (Germany):", "German："])
+def test_label_matches_names_and_tags(text: str) -> None:
+    match = cleanup.label_pattern("de").match(f"{text}Hallo")
+    assert match is not None
+    assert match.end() == len(text)
+
+
+@pytest.mark.parametrize("text", ["Germany: x", "French: x", "German x"])
+def test_label_matches_nothing_else(text: str) -> None:
+    assert cleanup.label_pattern("de").match(text) is None
+
+
+def test_next_example_needs_a_new_line() -> None:
+    pattern = cleanup.next_example_pattern("en")
+    assert pattern.search("Hallo\nEnglish: The dog sleeps.")
+    assert not pattern.search("Hallo English: The dog sleeps.")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (cleanup.CONTROL, "<|im_end|>"),
+        (cleanup.CONTROL, "</s>"),
+        (cleanup.PREAMBLE, "Sure! Here is the translation: "),
+        (cleanup.PREAMBLE, "Hier ist die Übersetzung:"),
+        (cleanup.NOTE, "Note:"),
+        (cleanup.SPOKEN_TURN, "\nUser:"),
+        (cleanup.THINKING_START, "<think>"),
+        (cleanup.REFUSAL, "I cannot translate"),
+    ],
+)
+def test_pattern_matches(pattern: re.Pattern[str], text: str) -> None:
+    assert pattern.fullmatch(text)

@@ -1,12 +1,16 @@
-"""Quality guard: each issue is found, and right translations have none."""
+"""Quality guard: issues in outputs, right translations without any, and the expected length."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
+from apiserver.guards.issues import PLACEHOLDER_LOST, TOO_WORDY
+from apiserver.guards.length import length_band
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from shared.languages import LanguagePair
@@ -171,3 +175,24 @@ def test_lost_names_are_losses_tried_again_in_one_script(
 ) -> None:
     losses = guard.find_losses(source, output, LanguagePair(*pair))
     assert [(issue.code, issue.values, issue.retried) for issue in losses] == expected
+
+
+def test_lost_placeholder_is_unusable() -> None:
+    assert PLACEHOLDER_LOST.code == "placeholder-lost"
+    assert not PLACEHOLDER_LOST.usable
+
+
+def test_with_values_leaves_the_issue_unchanged() -> None:
+    valued = TOO_WORDY.with_values(["a", "a", "b"])
+    assert (valued.code, valued.values, TOO_WORDY.values) == (TOO_WORDY.code, ("a", "b"), ())
+    assert "values" not in repr(valued)
+
+
+@pytest.mark.parametrize("pair", [("en", "de"), ("de", "en"), ("en", "ja"), ("zh", "en"), ("ru", "ar"), ("en", "tlh")])
+def test_length_band_grows_and_narrows(pair: tuple[str, str]) -> None:
+    bands = [length_band(weight, LanguagePair(*pair)) for weight in (0.0, 1.0, 5.0, 50.0, 500.0, 5000.0)]
+    assert bands[0].least <= 0 < bands[0].most
+    assert bands[1].least <= 0
+    assert all(one.most < two.most for one, two in pairwise(bands))
+    assert 0 < bands[-2].least < 500 < bands[-2].most
+    assert bands[-1].most / bands[-1].least < bands[3].most / max(bands[3].least, 1)

@@ -1,4 +1,4 @@
-"""Scripts: the script of a letter, and how much letters say."""
+"""Scripts: those of letters and languages, the weight of letters, normal forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.guards.scripts import UNKNOWN, letters_weight, script_of, scripts_in, scripts_of, text_weight
+from apiserver.guards.scripts import UNKNOWN, letters_weight, normalized, script_of, scripts_in, scripts_of, text_weight
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,28 @@ def test_text_weight_counts_letters_and_digits(text: str) -> None:
     assert text_weight(text) == pytest.approx(
         letters_weight(Counter(script_of(char) for char in text if char.isalnum()))
     )
+
+
+ACUTE, GRAVE_BELOW = "\u0301", "\u0316"
+
+
+@given(
+    st.text(st.characters(codec=None, exclude_categories=["Mn", "Mc", "Me"]))
+    | st.text(st.characters(codec=None, exclude_characters="\u034f"), max_size=29)
+)
+def test_normal_form_is_that_of_unicode(text: str) -> None:
+    assert unicodedata.normalize("NFKC", normalized("NFKC", text).replace("\u034f", "")) == unicodedata.normalize(
+        "NFKC", text
+    )
+
+
+@pytest.mark.parametrize("form", ["NFKC", "NFKD"])
+def test_no_run_of_marks_is_long(form: str) -> None:
+    text = "a" + ACUTE * 500 + f"{GRAVE_BELOW}\uff9e" * 500
+    runs = normalized("NFKC" if form == "NFKC" else "NFKD", text).split("\u034f")
+    assert max(map(len, runs)) <= 32
+    assert "".join(runs).count(GRAVE_BELOW) == 500
+
+
+def test_few_marks_are_sorted() -> None:
+    assert normalized("NFKD", f"a{ACUTE}{GRAVE_BELOW}") == f"a{GRAVE_BELOW}{ACUTE}"

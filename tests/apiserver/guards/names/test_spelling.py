@@ -1,10 +1,20 @@
-"""Spelling: forms of one name, and names that only look alike."""
+"""Spelling: names that are spelled otherwise, also in kana and Hangul, and other names."""
 
 from __future__ import annotations
 
 import pytest
 
-from apiserver.guards.names.spelling import folded, has_other_marks, inflected_forms, sounds_alike
+from apiserver.guards.names.spelling import (
+    MOST_WORDS,
+    folded,
+    hangul_in,
+    has_other_marks,
+    inflected_forms,
+    is_in_hangul,
+    is_in_katakana,
+    katakana_in,
+    sounds_alike,
+)
 from shared.languages import LanguagePair
 
 
@@ -81,3 +91,36 @@ def test_same_sound_may_be_spelled_otherwise(name: str, word: str, expected: boo
 )
 def test_other_marks_are_another_name(name: str, word: str, expected: bool) -> None:
     assert has_other_marks(name, word) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        *[("tom", "トムはいる", True), ("boston", "ボストンへ", True), ("washington", "ワシントン", True)],
+        *[("jeffrey", "ジェフリーだ", True), ("robert", "マイケルだ", False), ("robert", "彼だ", False)],
+        ("tanaka", "田中だ", True),  # a Japanese name: nobody can tell
+    ],
+)
+def test_katakana(name: str, text: str, expected: bool) -> None:
+    assert is_in_katakana(name, katakana_in(text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [("tom", "톰은 집에", True), ("boston", "보스턴에서", True), ("robert", "마이클은", False), ("robert", "", False)],
+)
+def test_hangul(name: str, text: str, expected: bool) -> None:
+    assert is_in_hangul(name, hangul_in(text)) is expected
+
+
+def test_many_words_are_not_compared() -> None:
+    katakana = [f"マイケル{one}{other}" for one in "ラリルレロマミム" for other in "カキクケコタテトバ"]
+    hangul = [f"마이클{one}{other}" for one in "마미무메모매머므" for other in "나니누네노너느내냐"]
+    assert is_in_katakana("robert", katakana_in(" ".join(katakana[: MOST_WORDS + 1])))
+    assert is_in_hangul("robert", hangul_in(" ".join(hangul[: MOST_WORDS + 1])))
+    assert not is_in_hangul("robert", hangul_in(" ".join(hangul[:MOST_WORDS] * 2)))
+
+
+def test_long_names_are_not_compared() -> None:
+    assert not is_in_hangul("rabadagamana" * 2, hangul_in("마이클"))
+    assert is_in_hangul("rabadagamana" * 3, hangul_in("마이클"))

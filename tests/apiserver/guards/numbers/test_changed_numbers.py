@@ -1,4 +1,4 @@
-"""Changed numbers: right pairs in every category and language, and wrong ones."""
+"""Changed numbers: right pairs in every category and language, and wrong ones; percents and repeats."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.guards.numbers.changed_numbers import changed_numbers, load_numbers
+from apiserver.guards.numbers.changed_numbers import changed_numbers, load_numbers, unmatched_numbers
 from apiserver.guards.numbers.reader import MAX_CHARS, MAX_NUMBERS
+from apiserver.guards.numbers.readings import NumberKind, NumberMention, Reading
 from shared.languages import LanguagePair
 
 # Category, pair, source, translation.
@@ -75,6 +76,13 @@ RIGHT = [
     ("ranges", "en-de", "pages 3-5", "Seiten 3 bis 5"),
     ("ranges", "en-fr", "from 1990 to 1995", "1990–1995"),
     ("ranges", "en-ja", "2 or 3 days", "２，３日"),
+    ("ranges", "en-de", "We lost 5–1.", "Wir verloren 5:1."),
+    ("ranges", "en-fr", "We lost 5-1.", "Nous avons perdu 5 à 1."),
+    ("ranges", "en-de", "We lost 1-5.", "Wir verloren 5 zu 1."),
+    ("ranges", "en-de", "It takes 3-4 days.", "Es dauert 3 oder 4 Tage."),
+    ("ranges", "en-de", "from 5 to 10 euros", "von 5 Euro bis 10 Euro"),
+    ("ranges", "fr-de", "1 250 et 12 500", "1.250 und 12.500"),
+    ("ranges", "en-fr", "on 14.3.2025", "le 14 3 2025"),
     ("ranges", "ja-en", "２，３日", "a few days"),
     ("ranges", "zh-en", "二三十个人", "twenty or thirty people"),
     ("ordinals", "en-fr", "the 3rd floor", "le troisième étage"),
@@ -268,3 +276,93 @@ def test_hostile_texts_take_linear_time(unit: str, pair: str) -> None:
     for size in (MAX_CHARS, 200_000):
         text = unit * (size // len(unit))
         changed_numbers(text, text[:-7], pair_of(pair))
+
+
+def mention(*readings: Reading, kind: NumberKind = NumberKind.DIGITS, plain: Reading | None = None) -> NumberMention:
+    return NumberMention(0, 1, kind, readings, plain)
+
+
+def test_one_reading_with_all_values_is_enough() -> None:
+    number = mention((1250,), (1, 250))
+    assert unmatched_numbers([number], [mention((1250,))], knows_words=True) == []
+    assert unmatched_numbers([number], [mention((250,))], knows_words=True) == []
+    assert unmatched_numbers([number], [mention((125,))], knows_words=True) == [number]
+
+
+def test_hints_match_but_are_not_demanded() -> None:
+    hint = mention((2,), kind=NumberKind.HINT)
+    assert unmatched_numbers([hint], [], knows_words=True) == []
+    assert unmatched_numbers([mention((2,))], [hint], knows_words=True) == []
+
+
+def test_one_is_never_demanded() -> None:
+    assert unmatched_numbers([mention((1,))], [], knows_words=True) == []
+
+
+def test_small_numbers_need_known_words() -> None:
+    small, large = mention((12,)), mention((47,))
+    assert unmatched_numbers([small, large], [], knows_words=False) == [large]
+    assert unmatched_numbers([small, large], [], knows_words=True) == [small, large]
+
+
+def test_scale_may_be_a_word_that_is_unknown() -> None:
+    scaled = mention((5_000_000,), plain=(5,))
+    assert unmatched_numbers([scaled], [mention((5,))], knows_words=False) == []
+    assert unmatched_numbers([scaled], [mention((5,))], knows_words=True) == [scaled]
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation", "values"),
+    [
+        ("de-en", "Wir brauchen 25 Prozent mehr Mehl.", "We need 25 percentage.", ("25 Prozent",)),
+        ("en-fr", "It costs 20% more.", "Cela coûte 20 de plus.", ("20%",)),
+        ("en-es", "twenty percent", "veinte", ("twenty percent",)),
+    ],
+)
+def test_number_without_its_percent_is_found(pair: str, source: str, translation: str, values: tuple[str, ...]) -> None:
+    assert changed_numbers(source, translation, LanguagePair(*pair.split("-"))) == values
+
+
+@pytest.mark.parametrize(
+    ("pair", "source", "translation"),
+    [
+        ("de-en", "Wir brauchen 25 Prozent mehr Mehl.", "We need 25 per cent more flour."),
+        ("en-fr", "It costs 20% more.", "Cela coûte 20 % de plus."),
+        ("en-de", "a 20 percent solution", "eine 20-prozentige Lösung"),
+        ("en-ja", "20% of them", "その20パーセント"),
+        ("en-de", "50 percent of them", "die Hälfte davon"),
+        ("en-de", "20 of them", "20 davon"),
+    ],
+)
+def test_percent_in_another_form_is_right(pair: str, source: str, translation: str) -> None:
+    assert changed_numbers(source, translation, LanguagePair(*pair.split("-"))) == ()
+
+
+EN_DE = LanguagePair("en", "de")
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "values"),
+    [
+        ("It weighs 23 kilos.", "Es wiegt 23 Kilo wie 23 Kilo.", ("23",)),
+        ("It was moved to 11:15 a.m.", "Es wurde um 11:15 Uhr nach 11:15 Uhr verlegt.", ("11:15",)),
+        ("There are twelve.", "Es sind 12 und 12 und 12.", ("twelve",)),
+        ("It has 5 rooms and 5 doors.", "Es hat 5 Zimmer, 5 Türen und 5 Türen.", ("5",)),
+    ],
+)
+def test_repeated_number_is_found(source: str, translation: str, values: tuple[str, ...]) -> None:
+    assert changed_numbers(source, translation, EN_DE) == values
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("It has 5 rooms and 5 doors.", "Es hat 5 Zimmer und 5 Türen."),
+        ("It has 5 rooms and five doors.", "Es hat 5 Zimmer und 5 Türen."),
+        ("It has 5 rooms and 5 doors.", "Es hat je 5 Zimmer und Türen."),
+        ("A pair of 2", "2 mal 2"),
+        ("", "1"),
+    ],
+)
+def test_number_as_often_as_in_the_source_is_right(source: str, translation: str) -> None:
+    assert changed_numbers(source, translation, EN_DE) == ()

@@ -6,13 +6,18 @@ from decimal import Decimal
 
 import pytest
 
-from apiserver.guards.numbers.east_asian_reader import may_have_numerals, read_east_asian
-from apiserver.guards.numbers.mentions import Value
-from apiserver.guards.numbers.numerals import CHINESE, JAPANESE, KOREAN, NUMERALS
+from apiserver.guards.numbers.east_asian_reader import Numerals, may_have_numerals, numerals_of, read_east_asian
+from apiserver.guards.numbers.readings import Value
+
+
+def numerals(language: str) -> Numerals:
+    found = numerals_of(language)
+    assert found is not None
+    return found
 
 
 def demanded(language: str, text: str) -> list[Value]:
-    return [mention.readings[0][0] for mention in read_east_asian(text, NUMERALS[language]) if mention.is_demanded]
+    return [mention.readings[0][0] for mention in read_east_asian(text, numerals(language)) if mention.is_demanded]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,7 @@ def test_numbers_are_demanded_only_where_sure(language: str, text: str, values: 
 
 
 def readings_of(language: str, text: str) -> set[tuple[Value, ...]]:
-    return {reading for mention in read_east_asian(text, NUMERALS[language]) for reading in mention.readings}
+    return {reading for mention in read_east_asian(text, numerals(language)) for reading in mention.readings}
 
 
 def test_numerals_have_all_their_readings() -> None:
@@ -68,6 +73,6 @@ def test_long_numerals_are_not_read() -> None:
 
 
 def test_texts_without_numerals_are_seen_fast() -> None:
-    assert not may_have_numerals("委員会は明日の朝です。", JAPANESE)
-    assert not may_have_numerals("半天", CHINESE)
-    assert may_have_numerals("다섯 권", KOREAN)
+    assert not may_have_numerals("委員会は明日の朝です。", numerals("ja"))
+    assert not may_have_numerals("半天", numerals("zh"))
+    assert may_have_numerals("다섯 권", numerals("ko"))

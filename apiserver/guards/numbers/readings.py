@@ -1,4 +1,4 @@
-"""Digit runs: digits with separators, and what they may mean.
+"""Readings: what numbers in digits, times and fractions may mean.
 
 Which separator means what depends on the language, and writers differ: every reading is returned.
 """
@@ -9,11 +9,58 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from enum import StrEnum
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.clock import CLOCK, clock_readings, half_before, hours_of, is_half_hour, is_hour
-from apiserver.guards.numbers.mentions import HALF, MINUS, NumberKind, Reading, Value
+# A number longer than an integer can be read fast is kept as its digits.
+Value = int | Decimal | str
+# Values that a text must all have: "9:30" has 9 and 30.
+Reading = tuple[Value, ...]
 
+HALF: Final = Decimal("0.5")
+# A sign, or a word such as "below".
+MINUS: Final = "-"
+
+
+class NumberKind(StrEnum):
+    """Form of a mention."""
+
+    DIGITS = "digits"
+    CLOCK = "clock"  # a time of day
+    WORDS = "words"  # spelled out
+    ORDINAL = "ordinal"  # spelled out: "third"
+    HINT = "hint"  # may mean a number, but need not: "pair", "May", 一
+
+
+class NumberMention(NamedTuple):
+    """A number in a text, with the readings that it can have.
+
+    ``plain``, only with a scale ("5 million"), is the reading of its digits alone.
+    """
+
+    start: int
+    end: int
+    kind: NumberKind
+    readings: tuple[Reading, ...]
+    plain: Reading | None = None
+
+    @property
+    def is_demanded(self) -> bool:
+        """Whether the other text must have this number."""
+        return self.kind is not NumberKind.HINT
+
+
+# Hours and minutes with a letter between: 9 h 30, 9 Uhr 30, 9時30分.
+CLOCK: Final = r"(?P<hours>\d{1,2}) ?(?:[hH]|[Uu]hr|時|时|点|點|시) ?(?P<minutes>[0-5]?\d)(?!\d)"
+_HOUR: Final = re.compile(
+    r"[ \u00a0\u202f]?(?:[Uu]hr(?![^\W\d_])|[oO]['’ ]?[cC]lock|[aApP]\.? ?[mM]\b\.?|[hH](?![^\W\d_])|[hH]eures?\b"
+    r"|[hH]oras?\b|[hH]rs?\b|hours\b|時(?!間)|时(?!间)|点|點|시(?!간))"
+)
+_HALF_BEFORE: Final = re.compile(r"(?<!\w)[Hh]alb[ \u00a0]$")
+# Midnight has no zero, because nobody needs to say that.
+_MIDNIGHT: Final = 24
+# Spelled minutes may be before the hour, which is a negative reading.
+MINUTES: Final = 60
 # Digits of a group of thousands, and the least of a telephone number, which each language may cut elsewhere.
 _THOUSAND: Final = 3
 MIN_JOINED: Final = 7
@@ -38,6 +85,48 @@ _IN_WORD: Final = re.compile(r"(?<=[A-Za-z]\d)[A-Za-z]|rd[- ]part")
 _MINUS_BEFORE: Final = re.compile(r"(?:^|[\s(])[-−]$")
 _GROUPING: Final = f".,'’٬{_SPACES}"
 _DECIMAL_SIGNS: Final = ".,٫·"
+
+
+def is_hour(text: str, hour: int, end: int) -> bool:
+    """Return whether a number ending here is an hour."""
+    return hour <= _MIDNIGHT and _HOUR.match(text, end) is not None
+
+
+def is_half_hour(text: str, hour: int, start: int) -> bool:
+    """Return whether a number is an hour after "halb".
+
+    The German halb zwölf is half past eleven.
+    """
+    return hour <= _MIDNIGHT and _HALF_BEFORE.search(text[max(0, start - 6) : start]) is not None
+
+
+def hours_of(hour: int) -> tuple[int, ...]:
+    """Return an hour in both halves of the day."""
+    hour = hour or _MIDNIGHT
+    return (hour, hour - 12 if hour > 12 else hour + 12)
+
+
+def half_before(hour: int) -> tuple[Reading, ...]:
+    """Return the readings of half an hour before an hour."""
+    return tuple((before, minutes) for before in hours_of((hour - 1) % 24) for minutes in (30, HALF))
+
+
+def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
+    """Return a time's readings.
+
+    Minutes before the next hour are negative, and only spelled numbers have that hour (ten to six).
+    """
+    if minutes == 0:
+        return tuple((hour,) for hour in hours_of(hours))
+    after = tuple((hour, minutes) for hour in hours_of(hours))
+    return (*after, *((f"<{hour}", minutes - MINUTES) for hour in hours_of((hours + 1) % 24)))
+
+
+def spoken_readings(value: int) -> tuple[Reading, ...]:
+    """Return a spelled number's readings as minutes or hour before."""
+    if value >= MINUTES:
+        return ()
+    return ((-value,), (f"<{value}",)) if value <= _MIDNIGHT else ((-value,),)
 
 
 class DigitRun(NamedTuple):
