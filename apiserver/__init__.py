@@ -7,7 +7,6 @@
 - ``context``: the app's parts, for the endpoints.
 - ``model_server``: all models of the server, and the choice among them.
 - ``changes/``: model changes while serving.
-- ``shadowing/``: shadow traffic to a candidate, and its comparison.
 - ``hosting/``: the life of one model: start, canaries, stalls, restarts.
 - ``translation/``: one text: plan, translate segments with fallbacks, assemble.
 - ``guards/``: checks and clean-up of model output.

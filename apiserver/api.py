@@ -30,11 +30,9 @@ from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.headers import (
-    CACHE_CONTROL_HEADER,
     CALLER_HEADER,
     authenticate,
     caller_from_header,
-    forbids_storing,
 )
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
@@ -96,8 +94,6 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         pair = app.model_server.resolve(translate_request)
         request_id: str = request.scope["state"]["request_id"]
         work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, sink)
-        if app.model_server.shadow is not None:
-            work.no_store = forbids_storing(request_header(request, CACHE_CONTROL_HEADER))
         work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))

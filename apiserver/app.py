@@ -34,8 +34,6 @@ from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
-from apiserver.shadowing.shadow_traffic import ShadowTraffic
-from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
@@ -70,7 +68,6 @@ def create_app(
         metrics,
         weight=settings.weight,
         started_at=time.time(),
-        shadow=_shadow_traffic(settings, metrics),
     )
     running_hosts = RunningHosts(hosts, metrics)
     services = ChangeServices(
@@ -132,13 +129,6 @@ def _host_builder(
     return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 
 
-def _shadow_traffic(settings: ApiServerSettings, metrics: ApiServerMetrics) -> ShadowTraffic | None:
-    if not settings.shadow_share:
-        return None
-    clock, rng = time.monotonic, random.Random()  # noqa: S311 - sampling, not secrets
-    return ShadowTraffic(settings.shadow_share, metrics.shadow, SlowdownMonitor(clock), clock, rng)
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     context: ApiServerContext = app.state.context
@@ -154,6 +144,4 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
             try:
                 yield
             finally:
-                if server.shadow is not None:
-                    await server.shadow.close()
                 await context.changer.close()

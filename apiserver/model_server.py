@@ -11,7 +11,6 @@ from apiserver.hosting.model_host import ModelHost
 from apiserver.hosting.routing import Routing
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.shadowing.shadow_traffic import ShadowTraffic
 from apiserver.translation.translator import INLINE_CHARS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
@@ -44,12 +43,10 @@ class ModelServer:
         *,
         weight: float,
         started_at: float,
-        shadow: ShadowTraffic | None = None,
     ) -> None:
         self.replica_id = replica_id
         self.routing = Routing.of(hosts)
         self.draining = False
-        self.shadow = shadow
         self.startup = StartupCheck()
         self._metrics = metrics
         self._weight = weight
@@ -111,8 +108,6 @@ class ModelServer:
             raise work.deadline.exceeded_error()  # a timeout cancels only after the first steps, which call the engine
         self._metrics.count_texts(str(pair), len(work.texts), work.chars)
         results = await self._translate_on_first(hosts, work)
-        if self.shadow is not None and not self.draining and (candidate := self.candidate_for(pair)) is not None:
-            self.shadow.offer(work, results, candidate, self.hosts)
         for result in results:
             if result.translation is None:
                 self._metrics.unusable.labels(str(pair), result.warnings[0].code).inc()

@@ -167,29 +167,9 @@ def _print_models(models: dict[str, Any]) -> None:
         _print(f"{model['name']}  {model['state']}  revision {model['revision'] or 'unknown'}  memory {needed}")
         for pair, state in model["pairs"].items():
             _print(f"  {pair}  {'ready' if state['ready'] else state['why']}")
-        comparisons: dict[str, dict[str, Any]] = model["shadow"] or {}
-        for pair, comparison in comparisons.items():
-            _print(f"  {pair}  shadow: {_comparison(comparison)}")
     for change in (models["change"], models["last_change"]):
         if change is not None:
             _print_change(change)
-
-
-def _comparison(report: dict[str, Any]) -> str:
-    """Return one line of a candidate's comparison with the serving model."""
-    parts = [f"{report['texts']} texts"]
-    if report["texts"]:
-        parts += [f"agreement {report['agreement']:.2f}", f"equal {report['equal']:.0%}"]
-    for side in ("serving", "candidate"):
-        figures = report[side]
-        seconds = [] if figures["p95_s"] is None else [f"p50 {figures['p50_s']:g} s, p95 {figures['p95_s']:g} s"]
-        counts = [f"{count} {code}" for code, count in sorted(figures["warnings"].items())]
-        if seconds or counts:
-            parts.append(f"{side} ({', '.join(seconds + counts)})")
-    for outcome in ("dropped", "failed"):
-        if counts := [f"{count} {reason}" for reason, count in sorted(report[outcome].items())]:
-            parts.append(f"{outcome}: {', '.join(counts)}")
-    return "; ".join(parts)
 
 
 def _print(line: str) -> None:

@@ -147,9 +147,6 @@ class ModelChanger:
         if run is not None and run.candidate is not None and run.candidate not in routing.hosts:
             states.append((run.candidate, "candidate"))
         lines = [await asyncio.to_thread(model_line, host, state, device) for host, state in states]
-        shadow = self._services.server.shadow
-        if states[-1][1] == "candidate" and shadow is not None:
-            lines[-1].shadow = shadow.report(states[-1][0])
         names = {line.name for line in lines}
         lines += [
             ModelLine(name=before.entry.name, state="previous", revision=before.revision, needed_bytes=None, pairs={})

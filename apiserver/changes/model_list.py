@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 from apiserver.changes.change import ChangeReport
 from apiserver.changes.memory import need_of
 from apiserver.hosting.model_host import ModelHost
-from apiserver.shadowing.comparison import PairComparisonReport
 from shared.protocol.errors import PairwayError
 
 
@@ -27,9 +26,6 @@ class ModelLine(BaseModel):
     revision: str | None
     needed_bytes: int | None = Field(description="Estimate of its engine's memory; null: unknown.")
     pairs: dict[str, ModelPair]
-    shadow: dict[str, PairComparisonReport] | None = Field(
-        default=None, description="Of a held candidate, its comparison by pair; null without shadow traffic."
-    )
 
 
 class Models(BaseModel):

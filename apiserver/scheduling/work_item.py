@@ -19,8 +19,7 @@ from shared.protocol.translate_request import TranslateRequest
 class WorkItem:
     """One request, its cost and progress.
 
-    ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``is_shadow`` keeps it out
-    of metrics; ``no_store`` out of shadow traffic. ``counted`` has token ids from planning, ``context`` what prompts
+    ``caller`` is a tag for turns. ``sink`` gets final parts. A ``canary`` waits for no slot. ``counted`` has token ids from planning, ``context`` what prompts
     carry of the client's, in ``context_tokens``, and ``notices`` warnings for every text. ``queue_seconds`` bounds the
     wait for the first slot.
     """
@@ -33,8 +32,6 @@ class WorkItem:
     caller: str = ""
     sink: DeltaSink | None = None
     canary: bool = False
-    is_shadow: bool = False
-    no_store: bool = False
     texts: Sequence[str] = field(init=False)
     chars: int = field(init=False)
     cost: float = field(init=False)

@@ -306,8 +306,7 @@ class TextTranslation:
             result = await translate_with_alternatives(step.text, placeholders, self._context, count)
         else:
             result = await translate_segment(step.text, placeholders, self._context)
-        if not self._work.is_shadow:
-            self._count(result)
+        self._count(result)
         self._model.admission.finish(self._work, self._work.units_per_segment)
         return result
 
