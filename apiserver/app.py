@@ -17,9 +17,8 @@ from fastapi import FastAPI
 from apiserver import api, model_api
 from apiserver.catalog import loader
 from apiserver.changes.change_run import ChangeServices
-from apiserver.changes.machine_memory import MachineMemory
-from apiserver.changes.memory import MemorySource
-from apiserver.changes.model_changer import ModelChanger
+from apiserver.changes.memory import MachineMemory, MemorySource
+from apiserver.changes.reloader import Reloader
 from apiserver.context import ApiServerContext
 from apiserver.engine import vllm_engine
 from apiserver.engine.vllm_adapters import vllm_version
@@ -84,7 +83,7 @@ def create_app(
         time_limits=settings.time_limits,
         model_server=server,
         running_hosts=running_hosts,
-        changer=ModelChanger(services, settings.catalog, metrics, time.time),
+        reloader=Reloader(services, settings.catalog, settings.models, metrics, time.time),
         metrics=metrics,
         bodies=ByteBudget(settings.max_bodies_bytes),
         long_bodies=LongBodies(LoopTurns()),
@@ -144,4 +143,4 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
             try:
                 yield
             finally:
-                await context.changer.close()
+                await context.reloader.close()

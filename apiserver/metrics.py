@@ -73,9 +73,8 @@ class ApiServerMetrics(ServerMetrics):
             ["pair", "reason"],
             tuple((reason,) for reason in UNUSABLE_REASONS),
         )
-        self.model_changes = self.counter(
-            "pairway_apiserver_model_changes_total", "Model changes: switched, failed, abandoned.", ["outcome"]
-        )
+        changes = "Changes of an entry by a reload: switched, removed, failed, cancelled."
+        self.model_changes = self.counter("pairway_apiserver_model_changes_total", changes, ["outcome"])
 
     def forget(self, model: str) -> None:
         """Drop the series of a model that was unloaded."""

@@ -57,12 +57,6 @@ class ModelServer:
         """The hosts that serve."""
         return self.routing.hosts
 
-    def candidate_for(self, pair: LanguagePair) -> ModelHost | None:
-        """Return a model change's held candidate, if ready for the pair."""
-        candidate = self.routing.candidate
-        has_pair = candidate is not None and pair in candidate.ranks
-        return candidate if candidate is not None and has_pair and candidate.ready(pair) else None
-
     def resolve(self, request: TranslateRequest) -> LanguagePair:
         """Return the pair that serves the request.
 

@@ -12,7 +12,6 @@ TABLES = {
     FLEET: (
         "apiserver.catalog.model_entry.ModelEntry.canaries",
         "apiserver.catalog.model_entry.ModelEntry.engine",
-        "apiserver.changes.model_changer.ModelChanger._previous",
         "apiserver.guards.output_language.OutputLanguage._labels_by_pair",
         "apiserver.hosting.model_host.ModelHost._reasons",
         "apiserver.hosting.running_hosts.RunningHosts._tasks",
@@ -70,8 +69,8 @@ TABLES = {
     ),
     ONE: (
         "apiserver.catalog.yaml_file._Reader.lines",
-        "apiserver.changes.change.ChangeReport.seconds",
-        "apiserver.changes.change.ModelChange._seconds",
+        "apiserver.changes.change.EntryChange._seconds",
+        "apiserver.changes.reports.ChangeReport.seconds",
         "apiserver.formats.html.elements.OpenElements._positions",
         "apiserver.formats.markdown.inline_reader.InlineReader._line_starts",
         "apiserver.formats.tag_nesting.TagNester._closings",

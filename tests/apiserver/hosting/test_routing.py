@@ -18,10 +18,9 @@ def test_hosts_serve_in_their_order() -> None:
 
 def test_replacement_takes_the_place_and_the_old_one_drains() -> None:
     first, second, new = (host_of(entry_of(name, "en-de")) for name in "abc")
-    routing = Routing.of([first, second]).with_candidate(new)
-    assert routing.candidate is new
-    replaced = routing.replaced(first, new)
-    assert (replaced.hosts, replaced.draining, replaced.candidate) == ((new, second), (first,), None)
+    routing = Routing.of([first, second])
+    replaced = routing.switched([new, second], [first])
+    assert (replaced.hosts, replaced.draining) == ((new, second), (first,))
     assert replaced.by_pair[EN_DE] == (new, second)
     assert replaced.without(first).draining == ()
     assert routing.hosts == (first, second), "a routing never changes"
@@ -30,9 +29,4 @@ def test_replacement_takes_the_place_and_the_old_one_drains() -> None:
 def test_pairs_of_a_replacement_are_served() -> None:
     old, new = host_of(entry_of("a", "en-de")), host_of(entry_of("b", "en-de", "en-fr"))
     assert not Routing.of([old]).serving(EN_FR)
-    assert list(Routing.of([old]).replaced(old, new).serving(EN_FR)) == [EN_FR]
-
-
-def test_abandoned_candidate_leaves() -> None:
-    host, new = host_of(entry_of("a")), host_of(entry_of("b"))
-    assert Routing.of([host]).with_candidate(new).without(new).candidate is None
+    assert list(Routing.of([old]).switched([new], [old]).serving(EN_FR)) == [EN_FR]

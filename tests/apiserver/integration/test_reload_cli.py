@@ -9,7 +9,7 @@ import pytest
 
 from apiserver.changes.__main__ import ModelsClient, main
 from shared.runtime.exit_codes import EXIT_CONFIG
-from tests.apiserver.integration.operated_server import CATALOG, MIB, TOKEN, WITHIN, Operated
+from tests.apiserver.integration.operated_server import CATALOG, MIB, RENAMED, TOKEN, WITHIN, Operated
 from tests.support.processes import free_port
 
 
@@ -25,47 +25,53 @@ async def run(*arguments: str) -> int:
     return await asyncio.to_thread(main, arguments)
 
 
-async def test_change_prints_its_steps_and_rolls_back(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run("change", "en-de", "en-de-v2") == 0
+async def test_reload_prints_its_steps(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.catalog.write_text(RENAMED)
+    assert await run("list") == 0
     printed = capsys.readouterr().out
-    assert "en-de -> en-de-v2: switched (loading " in printed
-    assert "Until the next restart only" in printed
+    assert "on disk: en-de-v2 is new\non disk: en-de is gone\n" in printed
+    assert await run("reload") == 0
+    assert "en-de -> en-de-v2: switched (loading " in capsys.readouterr().out
     assert await operated.model_of() == "en-de-v2"
-    assert await run("rollback") == 0
+    operated.catalog.write_text(CATALOG)
+    assert await run("reload") == 0
     assert await run("list") == 0
     printed = capsys.readouterr().out
     assert "en-de  serving  revision " in printed
-    assert "en-de-v2  previous" in printed
     assert "  en-de  ready" in printed
+    assert "en-de-v2 -> en-de: switched" in printed
+    assert "on disk" not in printed
     assert await operated.model_of() == "en-de"
 
 
-async def test_held_change_waits_for_its_switch(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
-    assert await run("change", "en-de", "en-de-v2", "--hold") == 0
-    assert "held" in capsys.readouterr().out
-    assert await operated.model_of() == "en-de"
-    assert await run("switch") == 0
-    assert await operated.model_of() == "en-de-v2"
-    assert await run("change", "en-de-v2", "en-de", "--hold") == 0
-    assert await run("abandon") == 0
-    assert await operated.model_of() == "en-de-v2"
-
-
-async def test_failed_change_ends_with_1(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_failed_reload_ends_with_1(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.catalog.write_text(RENAMED)
     operated.factory.failures["en-de-v2"] = [OSError("no such weights")]
-    assert await run("change", "en-de", "en-de-v2") == 1
+    assert await run("reload") == 1
     assert "no such weights" in capsys.readouterr().out
 
 
-async def test_another_operators_change_is_not_taken_for_its_own(
+async def test_cancel_ends_the_reload_that_runs(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.catalog.write_text(RENAMED)
+    operated.factory.gates["en-de-v2"] = asyncio.Event()
+    reload = asyncio.create_task(run("reload"))
+    await operated.until_step("loading")
+    assert await run("reload", "--cancel") == 0
+    assert await reload == 1
+    assert "cancelled" in capsys.readouterr().out
+    assert await run("reload", "--cancel") == 1
+    assert "No reload runs" in capsys.readouterr().err
+
+
+async def test_another_operators_reload_is_not_taken_for_its_own(
     operated: Operated, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loop, call = asyncio.get_running_loop(), ModelsClient.call
 
     async def roll_back() -> None:
         await operated.ended()
-        assert (await operated.call("POST", "/models/rollback", {})).status_code == 202
-        assert (await operated.ended())["outcome"] == "switched"
+        assert (await operated.reload(CATALOG)).status_code == 202
+        assert (await operated.ended())["outcome"] == "done"
 
     def call_and_pause(
         client: ModelsClient, method: str, path: str, body: dict[str, Any] | None = None
@@ -76,8 +82,9 @@ async def test_another_operators_change_is_not_taken_for_its_own(
         return answer
 
     monkeypatch.setattr(ModelsClient, "call", call_and_pause)
-    assert await run("change", "en-de", "en-de-v2") == 1
-    assert "the change to en-de-v2 ended unseen" in capsys.readouterr().err
+    operated.catalog.write_text(RENAMED)
+    assert await run("reload") == 1
+    assert "the reload ended unseen" in capsys.readouterr().err
 
 
 async def test_reload_of_two_models_follows_both(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,15 +95,26 @@ async def test_reload_of_two_models_follows_both(operated: Operated, capsys: pyt
 
 
 async def test_refused_order_ends_with_1_and_its_reason(operated: Operated, capsys: pytest.CaptureFixture[str]) -> None:
+    operated.catalog.write_text(RENAMED)
     operated.memory.available = 300 * MIB
-    assert await run("change", "en-de", "en-de-v2") == 1
+    assert await run("reload") == 1
     assert "change-refused: en-de-v2 needs" in capsys.readouterr().err
-    assert await run("change", "en-de", "en-de-v2", "--swap") == 0
+    assert await run("reload", "--swap") == 0
+    operated.catalog.write_text(RENAMED.replace(RENAMED.strip().splitlines()[2], ""))
+    assert await run("reload") == 1
+    assert "no longer has en-fr" in capsys.readouterr().err
+    assert await run("reload", "--remove") == 0
+    assert "en-fr: removed" in capsys.readouterr().out
 
 
-async def test_reload_without_a_difference_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_reload_without_a_difference_changes_nothing(
+    operated: Operated, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert await run("reload") == 0
     assert "no model differs" in capsys.readouterr().out
+    operated.catalog.write_text("models: 3")
+    assert await run("list") == 0
+    assert "on disk: " in capsys.readouterr().out
 
 
 async def test_wrong_setting_or_no_server_is_said(
