@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from math import inf
 
@@ -11,7 +10,7 @@ from apiserver.hosting.model_host import ModelHost
 from apiserver.hosting.routing import Routing
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.translation.translator import INLINE_CHARS
+from apiserver.translation.translator import INLINE_PLAN_CHARS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
@@ -91,7 +90,7 @@ class ModelServer:
         pair = work.pair
         hosts = self.routing.by_pair.get(pair)
         # Short texts without words need no engine; longer texts and markup are checked when they are planned.
-        is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_CHARS
+        is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_PLAN_CHARS
         if hosts is None or (is_short and not any(map(needs_translation, work.texts))):
             as_is = same_language if hosts is None else unchanged
             if work.sink is not None:
@@ -135,18 +134,14 @@ class ModelServer:
         raise min(self.routing.by_pair.get(pair, hosts), key=_wait).unavailable(pair)
 
     async def _translate_on(self, host: ModelHost, work: WorkItem) -> list[Translation]:
-        admission, labels = host.admission, (host.entry.name, work.priority)
+        labels = host.entry.name, work.priority
         try:
-            admission.admit(work)
-            try:
-                async with asyncio.timeout(work.deadline.remaining()) as work.timer:
+            async with host.admission.admitted(work):
+                try:
                     return await host.translator(work.pair).translate(work)
-            except TimeoutError:
-                raise (admission.queue_timeout(work) if work.is_queueing else work.deadline.exceeded_error()) from None
-            finally:
-                admission.release(work)
-                if work.begun_at is not None:
-                    self._metrics.waiting.labels(*labels).observe(work.begun_at - work.admitted_at)
+                finally:
+                    if work.queue.begun_at is not None:
+                        self._metrics.waiting.labels(*labels).observe(work.queue.begun_at - work.admitted_at)
         except OverloadedError:
             self._metrics.refused.labels(*labels).inc()
             raise
