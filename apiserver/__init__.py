@@ -3,7 +3,6 @@
 - ``__main__``: ``python -m apiserver``.
 - ``app``: the composition root.
 - ``api``: the HTTP endpoints.
-- ``model_api``: the operators' endpoints, which reload the catalog.
 - ``context``: the app's parts, for the endpoints.
 - ``model_server``: all models of the server, and the choice among them.
 - ``changes/``: reload of the catalog while serving.

@@ -14,7 +14,7 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from apiserver import api, model_api
+from apiserver import api
 from apiserver.catalog import loader
 from apiserver.changes.change_run import ChangeServices
 from apiserver.changes.memory import MachineMemory, MemorySource
@@ -25,9 +25,8 @@ from apiserver.engine.vllm_adapters import vllm_version
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.host_builder import HostBuilder
 from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings
-from apiserver.hosting.running_hosts import RunningHosts
+from apiserver.hosting.server_hosts import HostBuilder, RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
@@ -103,7 +102,6 @@ def create_app(
     )
     configure_app(app, origins, {"/translate": api.translate})
     app.include_router(api.routes)
-    app.include_router(model_api.routes)
     return app
 
 

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from apiserver.changes.reloader import Reloader
 from apiserver.hosting.model_host import ModelHost
-from apiserver.hosting.running_hosts import RunningHosts
+from apiserver.hosting.server_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.text_memory import TextMemory

@@ -7,7 +7,7 @@ from math import inf
 
 from apiserver.engine.interface import EngineGoneError
 from apiserver.hosting.model_host import ModelHost
-from apiserver.hosting.routing import Routing
+from apiserver.hosting.server_hosts import Routing
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.translator import INLINE_PLAN_CHARS

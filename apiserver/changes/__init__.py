@@ -3,8 +3,7 @@
 - ``__main__``: ``python -m apiserver.changes``, an operator's command line.
 - ``reloader``: an operator's calls, and the one reload at a time.
 - ``plan``: what the catalog on disk says, and which entry replaces what.
-- ``change_run``: the steps of one entry's change: load beside, prove, switch, unload.
-- ``change``: one change's state, steps and outcome.
+- ``change_run``: one entry's change and its steps: load beside, prove, switch, unload.
 - ``reports``: the JSON of ``/models``.
 - ``memory``: whether a new model's memory suffices.
 """

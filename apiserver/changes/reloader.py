@@ -11,8 +11,7 @@ from typing import Final
 
 from apiserver.catalog import loader
 from apiserver.catalog.yaml_file import CatalogError
-from apiserver.changes.change import EntryChange
-from apiserver.changes.change_run import ChangeRun, ChangeServices
+from apiserver.changes.change_run import ChangeRun, ChangeServices, EntryChange
 from apiserver.changes.plan import CatalogComparison, check_fits, compare, plan_changes
 from apiserver.changes.reports import (
     CatalogEntryLine,

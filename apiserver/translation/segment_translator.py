@@ -24,8 +24,7 @@ from apiserver.protection.placeholder_encoding import EncodedText, placeholders_
 from apiserver.translation.confidence import ConfidenceScorer, combined, with_issues
 from apiserver.translation.engine_requests import TurnRunner
 from apiserver.translation.masks import Mask, MaskPolicy, apply_masks, masks_of_values
-from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage
-from apiserver.translation.segment_pieces import cut_into_pieces
+from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage, cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.runtime.tasks import gather_results

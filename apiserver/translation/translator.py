@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 
 from apiserver.engine.interface import Engine
-from apiserver.formats.xml.tokens import XmlSyntaxError
+from apiserver.formats.xml_tokens import XmlSyntaxError
 from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.planning_queue import slices
 from apiserver.scheduling.work_item import WorkItem

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver.formats.markdown import escaping
+from apiserver.formats import markdown_writer
 from apiserver.guards import chat_patterns, length, scripts
 from apiserver.guards.names import place_names, word_lists
 from apiserver.guards.numbers.checks import dates
 from apiserver.guards.numbers.words import cldr, lexicon
-from apiserver.hosting.routing import Routing
+from apiserver.hosting.server_hosts import Routing
 from apiserver.protection import number_conventions
 from tests.bounds.places import Place, cache_place, fresh_pair, fresh_tag
 
@@ -46,13 +46,15 @@ def apiserver_places() -> Sequence[Place]:
         cache_place(word_lists._words, lambda number: word_lists._words(sorted(word_lists.LISTED)[number % 4])),
         # Each of six yes or no.
         Place(
-            "apiserver.formats.markdown.escaping.writing",
+            "apiserver.formats.markdown_writer.writing",
             64,
-            lambda: escaping.writing.cache_info().currsize,
-            lambda number: escaping.writing(**{name: bool(number >> bit & 1) for bit, name in enumerate(_WRITING)}),
+            lambda: markdown_writer.writing.cache_info().currsize,
+            lambda number: markdown_writer.writing(
+                **{name: bool(number >> bit & 1) for bit, name in enumerate(_WRITING)}
+            ),
         ),
         Place(
-            "apiserver.hosting.routing.Routing.of",
+            "apiserver.hosting.server_hosts.Routing.of",
             serving.cache_info().maxsize,  # pyright: ignore[reportFunctionMemberAccess] - it is an lru_cache
             lambda: serving.cache_info().currsize,  # pyright: ignore[reportFunctionMemberAccess]
             lambda number: serving(fresh_pair(number)),

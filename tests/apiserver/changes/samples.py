@@ -12,8 +12,8 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.changes.plan import CatalogComparison, compare
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.host_builder import HostBuilder
 from apiserver.hosting.model_host import HostServices, HostSettings, ModelHost
+from apiserver.hosting.server_hosts import HostBuilder
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import QueueBounds
 from tests.support.scripted_engine import ScriptedFactory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apiserver.changes.change import EntryChange
+from apiserver.changes.change_run import EntryChange
 from apiserver.changes.plan import PlannedChange
 from apiserver.changes.reports import ChangeOutcome, ChangeStep, model_line
 from tests.apiserver.changes.samples import entry_of, host_of

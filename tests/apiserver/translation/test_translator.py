@@ -18,7 +18,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.formats.document import Block
-from apiserver.formats.xml.tokens import XmlSyntaxError, xml_tokens
+from apiserver.formats.xml_tokens import XmlSyntaxError, xml_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics

@@ -1,4 +1,4 @@
-"""HTML: everything but words is kept as it was, and blocks hold the words that a reader sees."""
+"""HTML as blocks: its elements, attributes with words, and the reader."""
 
 from __future__ import annotations
 
@@ -9,9 +9,83 @@ import turbohtml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apiserver.formats.document import PlaceholderKind
+from apiserver.formats.html_reader import OpenElements
 from apiserver.formats.parser import parse
 from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import source_of, texts, translate, write
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('<p>See <img alt="A red car" src=x> here</p>', '<p>X <img alt="X X X" src=x> X</p>'),
+        ('<a title="Click me" href="/a">text</a> is it', '<a title="X X" href="/a">X</a> X X'),
+        ("<img alt=Car><input placeholder='Your name'>", "<img alt=X><input placeholder='X X'>"),
+        ('<input type=SUBMIT value="Go on"><option label="One">', '<input type=SUBMIT value="X X"><option label="X">'),
+        ('<meta name="Description" content="About us">', '<meta name="Description" content="X X">'),
+        ('<b aria-label=" Close it ">x</b>', '<b aria-label=" X X ">X</b>'),
+        ('<img title="one\ntwo" alt = "three">', '<img title="X\nX" alt = "X">'),
+        ("a <img alt='b'/> <img alt=c> d", "X <img alt='X'/> <img alt=X> X"),
+    ],
+)
+def test_attributes_with_words_are_translated(text: str, answer: str) -> None:
+    assert translate(text, TextFormat.HTML) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<img alt=Car src=x>", "a \"b' <c>=`d&amp;"),
+        ("<img alt='Car' src=x>", 'it\'s "&lt;"'),
+        ('<img alt="Car">', '"&'),
+    ],
+)
+def test_attribute_words_stay_inside_their_quotes(text: str, words: str) -> None:
+    (tag,) = [token for token in turbohtml.tokenize(write(parse(text, TextFormat.HTML), lambda _: words)) if token.tag]
+    assert tag.attr("alt") == words
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("<div translate=no>a <p translate=yes>b</p> c</div>d", ["b", "d"]),
+        ("<ul><li class=notranslate>a<li>b</ul>", ["b"]),
+        ("<p translate=no>a<p>b", ["b"]),
+        ("<div translate=no><p>a</div><p>b", ["b"]),
+        ("a <span translate=no>b <b>c</b></span> d", ["a ⟦0⟧ d"]),
+        ("a <b class='notranslate'>b <i translate=''>c</i></b> d", ["a ⟦0⟧⟦1⟧c⟦2⟧⟦3⟧ d"]),
+        ("<table translate=no><td>a<table><td>b</table>c</table>d", ["d"]),
+        ("<code translate=yes>words</code>", ["words"]),
+        ("<p translate=maybe>a", ["a"]),
+        ("<option class=notranslate>a<option>b", ["b"]),
+        ("<dl><dt translate=no>a<dd>b</dl>", ["b"]),
+    ],
+)
+def test_translate_no_covers_its_element(text: str, blocks: list[str]) -> None:
+    assert texts(parse(text, TextFormat.HTML)) == blocks
+
+
+def test_start_tag_closes_what_it_implies() -> None:
+    elements = OpenElements()
+    for tag in ("ul", "li", "b", "li"):
+        elements.start(tag, {}, is_closed=False)
+    assert len(elements) == 2
+    assert elements.current.tag == "li"
+
+
+def test_stray_end_tag_ends_nothing() -> None:
+    elements = OpenElements()
+    elements.start("div", {}, is_closed=False)
+    assert elements.end("b").tag == "div"
+    assert len(elements) == 1
+
+
+def test_void_elements_are_not_open() -> None:
+    elements = OpenElements()
+    assert elements.start("img", {"translate": "no"}, is_closed=False).kept_as is PlaceholderKind.NAME
+    assert len(elements) == 0
+
 
 PARTS = [
     "<p>", "</p>", "<b>", "</b>", "<i>", "</i>", "<a href=x title='a b'>", "</a>", "<", "&", "&amp;", "&nbsp;", "&#13;",

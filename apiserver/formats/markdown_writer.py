@@ -1,14 +1,13 @@
-"""Emphasis, written so that each pair stays a pair between other words.
-
-CommonMark (0.31.2, 6.2) looks at the characters on both sides of a ``*``. ``これは**重要です。**次`` has no bold text, because
-a closing behind a full stop may not precede a letter. Such pairs are written as HTML elements.
-"""
+"""Markdown writer: words as Markdown that stay words, in whole pairs."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Final
 
 from apiserver.formats.document import Placeholder, PlaceholderKind, WrittenRun
@@ -97,3 +96,79 @@ def _flanking(before: str, behind: str) -> tuple[bool, bool]:
 
 def _is_punctuation(char: str) -> bool:
     return char != "" and unicodedata.category(char)[0] in "PS"
+
+
+_NO_RUN: Final[WrittenRun] = ("", None)
+_LINE_ENDS: Final = re.compile(r"\s*[\r\n]+\s*")
+# The beginning of a heading, quotation, item, rule, fence or definition at a line's start.
+_LINE_START: Final = re.compile(r"#{1,6}(?=\s|$)|>|[-+:](?=\s|$)|[-=+]+\s*$|:::|\[[ xX]\](?=\s|$)")
+_NUMBER: Final = re.compile(r"[0-9]{1,9}(?=[.)](?:\s|$))")
+_CLOSING_HASHES: Final = re.compile(r"(?<!\S)(?=#+\s*$)")
+
+_ALWAYS_UNSAFE: Final = (
+    r"(?!(?<=\s)[*~](?=\s))[*~]",  # emphasis, except between white space, where it cannot open or close
+    r"(?!(?<=[^\W_])_(?=[^\W_])|(?<=\s)_(?=\s))_",  # the same; inside a word an underscore is literal
+    r"\\(?=[!-/:-@\[-`{-~]|\Z)",  # a backslash before a character that it could escape
+    r"<(?=[a-zA-Z/!?]|\Z)",
+    r"&(?=#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};|[0-9a-zA-Z]{1,40};)",
+)
+_BRACKETS: Final = {True: r"[\[\]]", False: r"\[(?=\^|\Z)|\](?=[(\[:])"}
+_DOLLARS: Final = {True: r"\$", False: r"(?<!\s)\$"}  # without formulas: only one that could end a formula
+_PIPES: Final = {True: (r"\|",), False: ()}
+_UNSAFE: Final = {
+    (brackets, math, cell): re.compile("|".join((*_ALWAYS_UNSAFE, _BRACKETS[brackets], _DOLLARS[math], *_PIPES[cell])))
+    for brackets, math, cell in product((True, False), repeat=3)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownWriter:
+    """Writes a block's words; the fields say what could become markup there."""
+
+    line_start: bool = False
+    heading: bool = False
+    cell: bool = False
+    brackets: bool = True  # escape every bracket
+    math: bool = False  # the text has formulas: escape every dollar sign
+    no_break_space: str = "\u00a0"
+
+    def escape(self, words: str) -> str:
+        """Escape words for the inside of a line; line ends become spaces."""
+        words = _LINE_ENDS.sub(" ", words.strip("\r\n"))
+        written = _UNSAFE[self.brackets, self.math, self.cell].sub(r"\\\g<0>", words)
+        # A backslash does not prevent a backtick from ending code.
+        return written.replace("`", "&#96;").replace("\u00a0", self.no_break_space)
+
+    def join(self, runs: Sequence[WrittenRun]) -> str:
+        """Join escaped words and placeholders.
+
+        Escapes also markup that arises only at the line's ends or between neighbours.
+        """
+        row = [
+            (text[:-1] + "\\!" if text.endswith("!") and following.startswith("[") else text, placeholder)
+            for (text, placeholder), (following, _) in zip(runs, (*runs[1:], _NO_RUN), strict=True)
+        ]
+        written = join_emphasis(row)
+        if self.line_start and _is_words(row[0]):
+            if _LINE_START.match(written):
+                written = "\\" + written
+            elif (number := _NUMBER.match(written)) is not None:
+                written = f"{number[0]}\\{written[number.end() :]}"
+        if self.heading and _is_words(row[-1]):
+            written = _CLOSING_HASHES.sub(r"\\", written)
+        return written
+
+
+@cache  # 64 writers
+def writing(
+    *, line_start: bool, heading: bool, cell: bool, brackets: bool, math: bool, has_reference: bool
+) -> tuple[Callable[[str], str], Callable[[Sequence[WrittenRun]], str]]:
+    """Return a writer's methods, made once for all blocks."""
+    no_break_space = "&nbsp;" if has_reference else "\u00a0"
+    writer = MarkdownWriter(line_start, heading, cell, brackets, math, no_break_space)
+    return writer.escape, writer.join
+
+
+def _is_words(run: WrittenRun) -> bool:
+    _, placeholder = run
+    return placeholder is None or placeholder.is_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.formats.markdown.events import EventKind, defines_references, markdown_events
+from apiserver.formats.markdown_events import EventKind, defines_references, markdown_events
 
 
 @pytest.mark.parametrize("text", ["a *b* c", "é *日本* 🎉", "\ud800 *b*"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from apiserver.formats.xml.tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
+from apiserver.formats.xml_tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
 
 PIECES = st.sampled_from(
     [

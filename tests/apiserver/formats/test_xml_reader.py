@@ -1,4 +1,4 @@
-"""XML reader: every tag comes back as it was and balanced, whatever the words become."""
+"""XML as blocks: its references, its outline, and the reader."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from contextlib import suppress
+from typing import Any
 from xml.parsers import expat
 
 import pytest
@@ -13,10 +14,90 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.formats.parser import parse
-from apiserver.formats.xml.tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
+from apiserver.formats.xml_reader import TokenRole, character, token_roles, xml_escape
+from apiserver.formats.xml_tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
 from shared.protocol.options import SentenceSplitting, XmlOptions
 from shared.protocol.translate_request import TextFormat
 from tests.apiserver.formats.reassembly import source_of, texts, write
+
+
+@pytest.mark.parametrize(
+    ("reference", "char"),
+    [
+        ("&amp;", "&"),
+        ("&apos;", "'"),
+        ("&nbsp;", "\u00a0"),
+        ("&#228;", "ä"),
+        ("&#xe4;", "ä"),
+        ("&#x1F600;", "\U0001f600"),
+        ("&#0;", None),
+        ("&#xD800;", None),
+        ("&#x110000;", None),
+        ("&#9999999;", None),
+        ("&brand;", None),
+        ("&AMP;", None),
+    ],
+)
+def test_reference_stands_for_its_character(reference: str, char: str | None) -> None:
+    assert character(reference) == char
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("x", "&lt;a&gt; &amp; \"b\" 'c'\u00a0d"),
+        ("&quot;x&quot;", "&lt;a&gt; &amp; &quot;b&quot; 'c'\u00a0d"),
+        ("&#39;x&nbsp;", '&lt;a&gt; &amp; "b" &#39;c&#39;&nbsp;d'),
+    ],
+)
+def test_words_are_written_as_the_source_does(source: str, written: str) -> None:
+    assert xml_escape(source)("<a> & \"b\" 'c'\u00a0d") == written
+
+
+@given(st.text(), st.text())
+def test_any_words_stay_words(source: str, words: str) -> None:
+    tokens = list(xml_tokens(xml_escape(source)(words)))
+    assert all(token.kind in {XmlTokenKind.WORDS, XmlTokenKind.REFERENCE} for token in tokens)
+
+
+TAGS = {XmlTokenKind.START, XmlTokenKind.END, XmlTokenKind.EMPTY}
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    # The whole has text of its own, so its tags belong to the sentence.
+    ("Press <i>here</i>, or <b><i>there</i></b>.", {}, ""),
+    ("<par>One <i>is</i> here.</par><par>Two</par>", {}, "par"),
+    ("<d>\n <m><t>One</t></m>\n <c><p>Two <b/></p></c> </d>", {}, "d m t c p"),
+    ("<d><![CDATA[x]]><p>y</p></d>", {}, "d"),
+    ("<d>&nbsp;<p>y</p></d>", {}, "d"),
+    ("<d><!-- x --><p>y</p></d>", {}, "d p"),
+    ("<par>The firm</par><par> said</par>", {"non_splitting_tags": ["par"]}, ""),
+    ("<d><par>The firm</par></d>", {"outline_detection": False}, ""),
+    ("<d><par>The firm</par></d>", {"outline_detection": False, "splitting_tags": ["par"]}, "d par"),
+    ("One <b>two <par/> three</b> <i>four</i>", {"splitting_tags": ["par"]}, "b par"),
+    ("One <b>two <p>x</p></b>", {"splitting_tags": ["p"], "non_splitting_tags": ["b"]}, "b p"),
+    ("<d><x>One</x><p>Two</p></d>", {"ignore_tags": ["x"]}, "d p"),
+    ("<d><x><p>One</p></x></d>", {"ignore_tags": ["x"], "splitting_tags": ["p"]}, "d"),
+    ("a<x>One</x>b", {"ignore_tags": ["x"], "splitting_tags": ["x"]}, "x"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "borders"), CASES)
+def test_borders_are_the_structure(text: str, options: dict[str, Any], borders: str) -> None:
+    tokens = list(xml_tokens(text))
+    roles = token_roles(text, tokens, XmlOptions.model_validate(options))
+    opening = [token.name for token, role in zip(tokens, roles, strict=True) if role is TokenRole.BORDER]
+    assert list(dict.fromkeys(opening)) == borders.split()
+    assert len(tokens) == len(roles)
+
+
+def test_everything_in_an_ignored_element_is_ignored() -> None:
+    text = "a <x id='1'>b <y>c</y><!-- d --></x> e"
+    tokens = list(xml_tokens(text))
+    roles = token_roles(text, tokens, XmlOptions(ignore_tags=["x"]))
+    ignored = [
+        text[token.start : token.end] for token, role in zip(tokens, roles, strict=True) if role.name == "IGNORED"
+    ]
+    assert "".join(ignored) == "<x id='1'>b <y>c</y><!-- d --></x>"
+
 
 NAMES = st.sampled_from(["a", "b", "par", "x", "xliff:g"])
 WORDS = st.sampled_from(["One two.", " ", "\n", "&amp; ", "&lt;b&gt;", "&own;", "&#160;", "é", "\U000f0000", "Three"])

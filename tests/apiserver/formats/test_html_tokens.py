@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.html.tokens import TokenKind, html_tokens
+from apiserver.formats.html_tokens import TokenKind, html_tokens
 
 
 @settings(deadline=None)
