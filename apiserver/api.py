@@ -110,7 +110,7 @@ async def report(request: Request) -> ReplicaReport:
     _authorize(request)
     # Read here, because FastAPI looks through all parameters for each one: 3,000 take 0.1 s.
     known = dict(parse_urlencoded(request.scope["query_string"])).get(PAIRS_VERSION["name"])
-    return context(request).model_server.report().without_known_pairs(known)
+    return context(request).model_server.observed_report().without_known_pairs(known)
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)
@@ -122,7 +122,7 @@ async def livez(request: Request) -> Response:
 @routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
     """Return 200 while a pair is ready, unless the server is draining."""
-    report = context(request).model_server.report()
+    report = context(request).model_server.observed_report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
@@ -130,7 +130,7 @@ async def readyz(request: Request) -> Response:
 async def startupz(request: Request) -> Response:
     """Return 200 once every configured pair was ready."""
     server = context(request).model_server
-    server.report()  # which the check observes
+    server.observed_report()
     return startupz_response(server.startup)
 
 

@@ -154,7 +154,6 @@ class ModelServer:
             for label, report in host.pair_reports().items():
                 if label not in pairs or (report.ready and not pairs[label].ready):
                     pairs[label] = report
-        self.startup.observe({label: report.ready for label, report in pairs.items()})
         if self.draining:
             state = ServerState.DRAINING
         elif any(report.ready for report in pairs.values()):
@@ -173,6 +172,12 @@ class ModelServer:
             pairs_version=served.version,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
         )
+
+    def observed_report(self) -> ReplicaReport:
+        """Let the start check see which pairs are ready; return the report."""
+        report = self.report()
+        self.startup.observe({label: pair.ready for label, pair in report.pairs.items()})
+        return report
 
     def drain(self) -> None:
         """Stop being ready; requests in flight and new ones are still served."""

@@ -195,7 +195,7 @@ class ChangeRun:
         candidate = services.builder.candidate(entry, self.change.plan.ranks, beside=beside)
         services.running.start(candidate)
         try:
-            is_proven = await self._wait(lambda: self._is_proven(candidate), MAX_LOAD_SECONDS, can_stop=True)
+            is_proven = await self._wait(lambda: self._note_progress(candidate), MAX_LOAD_SECONDS, can_stop=True)
             self._require(is_proven, f"it took too long to load (more than {MAX_LOAD_SECONDS:g} s)")
         except BaseException:
             await self._unload(candidate)
@@ -212,7 +212,8 @@ class ChangeRun:
         except PairwayError as error:
             raise ChangeStoppedError(ChangeOutcome.FAILED, error.detail) from error
 
-    def _is_proven(self, candidate: ModelHost) -> bool:
+    def _note_progress(self, candidate: ModelHost) -> bool:
+        """Note what the new host does; return whether it is proven."""
         if candidate.engine is not None:
             self.change.begin(ChangeStep.PROVING)
         issue = _issue(candidate)

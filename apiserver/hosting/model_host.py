@@ -234,7 +234,7 @@ class ModelHost:
             if self._task is None and self._restarts.is_due:
                 self._task = asyncio.create_task(self._start(), name=f"start:{self.entry.name}")
             return
-        silence = self._stall_detector.check()
+        silence = self._stall_detector.update()
         if not self._translator.engine.alive:
             await self._stop_lost_engine(self._translator, DIED)
         elif self._engine_hangs:
