@@ -3,11 +3,9 @@
 - ``__main__``: ``python -m apiserver``.
 - ``app``: the composition root.
 - ``api``: the HTTP endpoints.
-- ``model_api``: the operators' endpoints, which change models while serving.
 - ``context``: the app's parts, for the endpoints.
 - ``model_server``: all models of the server, and the choice among them.
-- ``changes/``: model changes while serving.
-- ``shadowing/``: shadow traffic to a candidate, and its comparison.
+- ``changes/``: reload of the catalog while serving.
 - ``hosting/``: the life of one model: start, canaries, stalls, restarts.
 - ``translation/``: one text: plan, translate segments with fallbacks, assemble.
 - ``guards/``: checks and clean-up of model output.

@@ -46,7 +46,7 @@ def main() -> int:
         config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds
     )
     if settings.operator_token.get_secret_value():
-        reload_on_hangup(app.state.context.changer.reload_by_signal)
+        reload_on_hangup(app.state.context.reloader.reload_by_signal)
     # An EngineCore outlives a killed API server; the guard process ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
         running.run()

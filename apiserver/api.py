@@ -6,14 +6,16 @@ import time
 from functools import partial
 from typing import Any, Final
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.security import HTTPBearer
 
+from apiserver.changes.reports import Models, ReloadOrder
 from apiserver.context import context
 from apiserver.scheduling.text_memory import chars_in_memory
 from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
-from shared.http.body import read_json_body
+from shared.http.body import read_json_body, read_operator_body
 from shared.http.disconnect import while_connected
 from shared.http.openapi import (
     METRICS_DOCUMENTATION,
@@ -29,12 +31,11 @@ from shared.parsing.request_parser import parse_translate_request
 from shared.protocol import sse
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
+from shared.protocol.errors import OperatorOffError
 from shared.protocol.headers import (
-    CACHE_CONTROL_HEADER,
     CALLER_HEADER,
     authenticate,
     caller_from_header,
-    forbids_storing,
 )
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
@@ -96,8 +97,6 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         pair = app.model_server.resolve(translate_request)
         request_id: str = request.scope["state"]["request_id"]
         work = WorkItem(translate_request, pair, deadline, request_id, priority, caller, sink)
-        if app.model_server.shadow is not None:
-            work.no_store = forbids_storing(request_header(request, CACHE_CONTROL_HEADER))
         work.deadline = deadline.extended(app.time_limits.seconds(work.chars))
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))
@@ -111,7 +110,7 @@ async def report(request: Request) -> ReplicaReport:
     _authorize(request)
     # Read here, because FastAPI looks through all parameters for each one: 3,000 take 0.1 s.
     known = dict(parse_urlencoded(request.scope["query_string"])).get(PAIRS_VERSION["name"])
-    return context(request).model_server.report().without_known_pairs(known)
+    return context(request).model_server.observed_report().without_known_pairs(known)
 
 
 @routes.get("/livez", responses=PROBE_DOCUMENTATION)
@@ -123,7 +122,7 @@ async def livez(request: Request) -> Response:
 @routes.get("/readyz", responses=PROBE_DOCUMENTATION)
 async def readyz(request: Request) -> Response:
     """Return 200 while a pair is ready, unless the server is draining."""
-    report = context(request).model_server.report()
+    report = context(request).model_server.observed_report()
     return JSONResponse({"state": report.state}, 200 if report.state == "ready" else 503)
 
 
@@ -131,7 +130,7 @@ async def readyz(request: Request) -> Response:
 async def startupz(request: Request) -> Response:
     """Return 200 once every configured pair was ready."""
     server = context(request).model_server
-    server.report()  # which the check observes
+    server.observed_report()
     return startupz_response(server.startup)
 
 
@@ -140,3 +139,55 @@ async def metrics(request: Request) -> Response:
     """Return the metrics of server and engines in Prometheus' text format."""
     _authorize(request)
     return await metrics_response(context(request).collector())
+
+
+_SCHEME: Final = Depends(HTTPBearer(scheme_name="operator", description="APISERVER_OPERATOR_TOKEN.", auto_error=False))
+
+
+async def require_operator(request: Request, _: Any = _SCHEME) -> None:
+    """Require the operator's token; a proxy's is refused.
+
+    Raises:
+        PairwayError: no token is configured (OperatorOffError), or it is missing or wrong.
+    """
+    token = context(request).settings.operator_token
+    if not token.get_secret_value():
+        raise OperatorOffError(
+            "To change models while serving, start this API server with APISERVER_OPERATOR_TOKEN set."
+        )
+    shown = request_header(request, "authorization")
+    authenticate(token, shown, subject="The calls of an operator", owner="this API server's operator")
+
+
+_OPERATOR: Final[dict[str, Any]] = {"dependencies": [Depends(require_operator)]}
+_READ: Final[dict[str, Any]] = {**_OPERATOR, "responses": problem_documentation((401, 403))}
+_CHANGE: Final[dict[str, Any]] = {
+    **_OPERATOR,
+    "status_code": 202,
+    "responses": problem_documentation((400, 401, 403, 408, 409, 413, 415, 422, 431, 503)),
+}
+
+
+@routes.get("/models", **_READ)
+async def models(request: Request) -> Models:
+    """Return what serves, what the catalog on disk says, and the reloads."""
+    return await context(request).reloader.models()
+
+
+@routes.post("/models/reload", openapi_extra=body_documentation(ReloadOrder), **_CHANGE)
+async def reload(request: Request) -> Models:
+    """Serve what the catalog on disk says.
+
+    Each entry that differs is loaded beside what serves its pairs, proven by canaries, and takes their place.
+    """
+    reloader = context(request).reloader
+    await reloader.reload(await read_operator_body(request, ReloadOrder, context(request).bodies))
+    return await reloader.models()
+
+
+@routes.delete("/models/reload", **_CHANGE)
+async def cancel(request: Request) -> Models:
+    """End the reload that runs; the old models serve on."""
+    reloader = context(request).reloader
+    reloader.cancel()
+    return await reloader.models()

@@ -14,28 +14,24 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from apiserver import api, model_api
+from apiserver import api
 from apiserver.catalog import loader
 from apiserver.changes.change_run import ChangeServices
-from apiserver.changes.machine_memory import MachineMemory
-from apiserver.changes.memory import MemorySource
-from apiserver.changes.model_changer import ModelChanger
+from apiserver.changes.memory import MachineMemory, MemorySource
+from apiserver.changes.reloader import Reloader
 from apiserver.context import ApiServerContext
 from apiserver.engine import vllm_engine
 from apiserver.engine.vllm_adapters import vllm_version
 from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.host_builder import HostBuilder
 from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings
-from apiserver.hosting.running_hosts import RunningHosts
+from apiserver.hosting.server_hosts import HostBuilder, RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
-from apiserver.shadowing.shadow_traffic import ShadowTraffic
-from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
 from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
@@ -70,7 +66,6 @@ def create_app(
         metrics,
         weight=settings.weight,
         started_at=time.time(),
-        shadow=_shadow_traffic(settings, metrics),
     )
     running_hosts = RunningHosts(hosts, metrics)
     services = ChangeServices(
@@ -87,7 +82,7 @@ def create_app(
         time_limits=settings.time_limits,
         model_server=server,
         running_hosts=running_hosts,
-        changer=ModelChanger(services, settings.catalog, metrics, time.time),
+        reloader=Reloader(services, settings.catalog, settings.models, metrics, time.time),
         metrics=metrics,
         bodies=ByteBudget(settings.max_bodies_bytes),
         long_bodies=LongBodies(LoopTurns()),
@@ -107,7 +102,6 @@ def create_app(
     )
     configure_app(app, origins, {"/translate": api.translate})
     app.include_router(api.routes)
-    app.include_router(model_api.routes)
     return app
 
 
@@ -132,13 +126,6 @@ def _host_builder(
     return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 
 
-def _shadow_traffic(settings: ApiServerSettings, metrics: ApiServerMetrics) -> ShadowTraffic | None:
-    if not settings.shadow_share:
-        return None
-    clock, rng = time.monotonic, random.Random()  # noqa: S311 - sampling, not secrets
-    return ShadowTraffic(settings.shadow_share, metrics.shadow, SlowdownMonitor(clock), clock, rng)
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     context: ApiServerContext = app.state.context
@@ -154,6 +141,4 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
             try:
                 yield
             finally:
-                if server.shadow is not None:
-                    await server.shadow.close()
-                await context.changer.close()
+                await context.reloader.close()

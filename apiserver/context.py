@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from apiserver.changes.model_changer import ModelChanger
+from apiserver.changes.reloader import Reloader
 from apiserver.hosting.model_host import ModelHost
-from apiserver.hosting.running_hosts import RunningHosts
+from apiserver.hosting.server_hosts import RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.text_memory import TextMemory
@@ -30,7 +30,7 @@ class ApiServerContext:
     time_limits: TimeLimits
     model_server: ModelServer
     running_hosts: RunningHosts
-    changer: ModelChanger
+    reloader: Reloader
     metrics: ApiServerMetrics
     bodies: ByteBudget
     long_bodies: LongBodies

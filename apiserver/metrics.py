@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from prometheus_client import Histogram
 from typing_extensions import override
 
 from shared.protocol.priority import Priority
@@ -13,42 +12,6 @@ from shared.runtime.metrics import ServerMetrics
 SEGMENT_STAGES: Final = ("first", "masked", "second", "sampled", "pieces", "best", "none")
 # Codes of the issues with which an output cannot be shown.
 UNUSABLE_REASONS: Final = ("output-too-long", "output-repeats", "output-incomplete", "output-empty", "placeholder-lost")
-SHADOW_OUTCOMES: Final = (
-    *("compared", "opted-out", "too-long", "busy", "paused", "full"),
-    *("refused", "late", "engine-lost", "failed"),
-)
-# chrF of two translations; most good models agree between 0.4 and 1.
-AGREEMENT_BUCKETS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
-
-
-class ShadowMetrics:
-    """Metrics of shadow traffic."""
-
-    def __init__(self, metrics: ServerMetrics) -> None:
-        self.texts = metrics.counter(
-            "pairway_apiserver_shadow_texts_total",
-            "Number of texts sampled for a candidate, by outcome: compared, the reason why they were not sent "
-            "(opted-out, too-long, busy, paused, full), or the failure (refused, late, engine-lost, failed).",
-            ["pair", "outcome"],
-            tuple((outcome,) for outcome in SHADOW_OUTCOMES),
-        )
-        self.agreement = Histogram(
-            "pairway_apiserver_shadow_agreement",
-            "Agreement of the serving model's and the candidate's translation of a text (chrF, 0 to 1).",
-            ["pair"],
-            buckets=AGREEMENT_BUCKETS,
-            registry=metrics.registry,
-        )
-        self.seconds = metrics.histogram(
-            "pairway_apiserver_shadow_seconds",
-            "Seconds of a compared request, by side: serving or candidate.",
-            ["pair", "side"],
-        )
-        self.warnings = metrics.counter(
-            "pairway_apiserver_shadow_warnings_total",
-            "Number of compared texts with a warning, by its code and side: serving or candidate.",
-            ["pair", "side", "code"],
-        )
 
 
 class ApiServerMetrics(ServerMetrics):
@@ -110,10 +73,8 @@ class ApiServerMetrics(ServerMetrics):
             ["pair", "reason"],
             tuple((reason,) for reason in UNUSABLE_REASONS),
         )
-        self.model_changes = self.counter(
-            "pairway_apiserver_model_changes_total", "Model changes: switched, failed, abandoned.", ["outcome"]
-        )
-        self.shadow = ShadowMetrics(self)
+        changes = "Changes of an entry by a reload: switched, removed, failed, cancelled."
+        self.model_changes = self.counter("pairway_apiserver_model_changes_total", changes, ["outcome"])
 
     def forget(self, model: str) -> None:
         """Drop the series of a model that was unloaded."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from math import inf
 
 from apiserver.engine.interface import EngineGoneError
 from apiserver.hosting.model_host import ModelHost
-from apiserver.hosting.routing import Routing
+from apiserver.hosting.server_hosts import Routing
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.shadowing.shadow_traffic import ShadowTraffic
-from apiserver.translation.translator import INLINE_CHARS
+from apiserver.translation.translator import INLINE_PLAN_CHARS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
@@ -44,12 +42,10 @@ class ModelServer:
         *,
         weight: float,
         started_at: float,
-        shadow: ShadowTraffic | None = None,
     ) -> None:
         self.replica_id = replica_id
         self.routing = Routing.of(hosts)
         self.draining = False
-        self.shadow = shadow
         self.startup = StartupCheck()
         self._metrics = metrics
         self._weight = weight
@@ -59,12 +55,6 @@ class ModelServer:
     def hosts(self) -> tuple[ModelHost, ...]:
         """The hosts that serve."""
         return self.routing.hosts
-
-    def candidate_for(self, pair: LanguagePair) -> ModelHost | None:
-        """Return a model change's held candidate, if ready for the pair."""
-        candidate = self.routing.candidate
-        has_pair = candidate is not None and pair in candidate.ranks
-        return candidate if candidate is not None and has_pair and candidate.ready(pair) else None
 
     def resolve(self, request: TranslateRequest) -> LanguagePair:
         """Return the pair that serves the request.
@@ -100,7 +90,7 @@ class ModelServer:
         pair = work.pair
         hosts = self.routing.by_pair.get(pair)
         # Short texts without words need no engine; longer texts and markup are checked when they are planned.
-        is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_CHARS
+        is_short = work.request.format is TextFormat.TEXT and work.chars <= INLINE_PLAN_CHARS
         if hosts is None or (is_short and not any(map(needs_translation, work.texts))):
             as_is = same_language if hosts is None else unchanged
             if work.sink is not None:
@@ -111,8 +101,6 @@ class ModelServer:
             raise work.deadline.exceeded_error()  # a timeout cancels only after the first steps, which call the engine
         self._metrics.count_texts(str(pair), len(work.texts), work.chars)
         results = await self._translate_on_first(hosts, work)
-        if self.shadow is not None and not self.draining and (candidate := self.candidate_for(pair)) is not None:
-            self.shadow.offer(work, results, candidate, self.hosts)
         for result in results:
             if result.translation is None:
                 self._metrics.unusable.labels(str(pair), result.warnings[0].code).inc()
@@ -146,18 +134,14 @@ class ModelServer:
         raise min(self.routing.by_pair.get(pair, hosts), key=_wait).unavailable(pair)
 
     async def _translate_on(self, host: ModelHost, work: WorkItem) -> list[Translation]:
-        admission, labels = host.admission, (host.entry.name, work.priority)
+        labels = host.entry.name, work.priority
         try:
-            admission.admit(work)
-            try:
-                async with asyncio.timeout(work.deadline.remaining()) as work.timer:
+            async with host.admission.admitted(work):
+                try:
                     return await host.translator(work.pair).translate(work)
-            except TimeoutError:
-                raise (admission.queue_timeout(work) if work.is_queueing else work.deadline.exceeded_error()) from None
-            finally:
-                admission.release(work)
-                if work.begun_at is not None:
-                    self._metrics.waiting.labels(*labels).observe(work.begun_at - work.admitted_at)
+                finally:
+                    if work.queue.begun_at is not None:
+                        self._metrics.waiting.labels(*labels).observe(work.queue.begun_at - work.admitted_at)
         except OverloadedError:
             self._metrics.refused.labels(*labels).inc()
             raise
@@ -170,7 +154,6 @@ class ModelServer:
             for label, report in host.pair_reports().items():
                 if label not in pairs or (report.ready and not pairs[label].ready):
                     pairs[label] = report
-        self.startup.observe({label: report.ready for label, report in pairs.items()})
         if self.draining:
             state = ServerState.DRAINING
         elif any(report.ready for report in pairs.values()):
@@ -189,6 +172,12 @@ class ModelServer:
             pairs_version=served.version,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
         )
+
+    def observed_report(self) -> ReplicaReport:
+        """Let the start check see which pairs are ready; return the report."""
+        report = self.report()
+        self.startup.observe({label: pair.ready for label, pair in report.pairs.items()})
+        return report
 
     def drain(self) -> None:
         """Stop being ready; requests in flight and new ones are still served."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
@@ -21,6 +22,11 @@ class ApiServerSettings(ServerSettings):
     """Settings of an API server; ``port`` is the environment variable ``APISERVER_PORT``."""
 
     model_config = SettingsConfigDict(env_prefix="APISERVER_")
+    removed: ClassVar[Mapping[str, str]] = {
+        "APISERVER_SHADOW_SHARE": (
+            "compare a new model on an idle server (make bench-quality) before it serves (docs/operations/model-changes.md)"
+        )
+    }
 
     port: Port = 8001
     token: Token = Field(
@@ -82,12 +88,6 @@ class ApiServerSettings(ServerSettings):
         gt=0,
         le=60,
         description="Pause before a dead engine is restarted, in seconds; it doubles up to 30.",
-    )
-    shadow_share: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="Share of requests that a held candidate translates too, for comparison, 0 to 1; 0: none.",
     )
     weight: float = Field(
         default=1.0,

@@ -33,10 +33,6 @@ from shared.protocol.report import MAX_REPORTED_PAIRS
 _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": SegmentLimits, "prompt": CustomPrompt}
 
 
-class UnknownEntryError(ValueError):
-    """The catalog has no entry of this name."""
-
-
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """A catalog's models in its order, and this server's, with absolute folders."""
@@ -86,26 +82,6 @@ def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, obj
     if issues:
         raise CatalogError.of(path, issues)
     return Catalog(tuple(entries), tuple(located))
-
-
-def read_entry(path: Path, name: str) -> tuple[Catalog, ModelEntry]:
-    """Read the whole catalog; return it and one located entry.
-
-    Raises:
-        CatalogError: the file, an entry or the model's folder is wrong.
-        UnknownEntryError: the catalog has no such entry.
-    """
-    file = yaml_file.read(path)
-    entries, issues = _entries(file, _models(file))
-    if issues:
-        raise CatalogError.of(path, issues)
-    named = next((entry for entry in entries if entry.name == name), None)
-    if named is None:
-        raise UnknownEntryError(f"{path} has no model {name}; it has {', '.join(entry.name for entry in entries)}")
-    try:
-        return Catalog(tuple(entries), ()), _located(path, named)
-    except FileNotFoundError as error:
-        raise CatalogError.of(path, [file.issue(("models", name, "path"), str(error))]) from error
 
 
 def _entries(file: CatalogFile, models: Mapping[str, object]) -> tuple[list[ModelEntry], list[CatalogIssue]]:

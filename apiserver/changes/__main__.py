@@ -80,85 +80,61 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m apiserver.changes", description="Change models of the API server on this machine."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="list the models, the change that runs, and the last one")
-    change = commands.add_parser("change", help="replace a hosted model by an entry of the catalog on disk")
-    change.add_argument("model", help="name of the hosted model")
-    change.add_argument("entry", help="name of the catalog's entry; it may be the same")
-    change.add_argument("--hold", action="store_true", help="load and prove it, but wait for switch")
-    commands.add_parser("switch", help="let the held candidate serve")
-    commands.add_parser("abandon", help="unload the candidate; the old model serves on")
-    rollback = commands.add_parser("rollback", help="return to the model that served before")
-    rollback.add_argument("model", nargs="?", help="name of the hosted model; default: that of the last change")
-    reload = commands.add_parser("reload", help="replace each model whose entry or weights on disk differ")
-    for command in (change, rollback, reload):
-        command.add_argument("--swap", action="store_true", help="unload the old model first, where memory is short")
+    commands.add_parser("list", help="list the models, what the catalog on disk says, and the last reload")
+    reload = commands.add_parser("reload", help="serve what the catalog on disk says")
+    reload.add_argument(
+        "--swap", action="store_true", help="unload what an entry replaces first, where memory is short"
+    )
+    reload.add_argument("--remove", action="store_true", help="unload models whose entry is gone from the catalog")
+    reload.add_argument("--cancel", action="store_true", help="end the reload that runs; the old models serve on")
     return parser
 
 
 def _run(client: ModelsClient, options: argparse.Namespace) -> int:
-    match options.command:
-        case "list":
-            _print_models(client.call("GET", "/models"))
-            return 0
-        case "change":
-            body = {"model": options.model, "entry": options.entry, "hold": options.hold, "swap": options.swap}
-            started = client.call("POST", "/models/changes", body)
-        case "switch":
-            started = client.call("POST", "/models/changes/current/switch")
-        case "abandon":
-            started = client.call("DELETE", "/models/changes/current")
-            return 0 if _ended(client, started, leaves_hold=True)["outcome"] == "abandoned" else 1
-        case "rollback":
-            body = {"swap": options.swap, **({"model": options.model} if options.model else {})}
-            started = client.call("POST", "/models/rollback", body)
-        case _:
-            started = client.call("POST", "/models/reload", {"swap": options.swap})
-            if started["change"] is None:
-                _print("no model differs from the catalog on disk")
-                return 0
-    last = _ended(client, started, leaves_hold=options.command == "switch")
-    return 0 if last["outcome"] == "switched" or last["step"] == "held" else 1
+    if options.command == "list":
+        _print_models(client.call("GET", "/models"))
+        return 0
+    if options.cancel:
+        return 0 if _ended(client, client.call("DELETE", "/models/reload"))["outcome"] == "cancelled" else 1
+    started = client.call("POST", "/models/reload", {"swap": options.swap, "remove": options.remove})
+    if started["reload"] is None and not started["last_reload"]["changes"]:
+        _print("no model differs from the catalog on disk")
+        return 0
+    return 0 if _ended(client, started)["outcome"] == "done" else 1
 
 
-def _ended(client: ModelsClient, started: dict[str, Any], *, leaves_hold: bool = False) -> dict[str, Any]:
-    """Print the steps until the started change ends or is held."""
-    printed: list[tuple[str, str]] = []
+def _ended(client: ModelsClient, started: dict[str, Any]) -> dict[str, Any]:
+    """Print the steps until the started reload ends; return it."""
+    began = (started["reload"] or started["last_reload"])["started_at"]
+    printed: set[tuple[int, str]] = set()
     ends = time.monotonic() + MAX_WAIT_SECONDS
+    models = started
     while time.monotonic() < ends:
-        models = client.call("GET", "/models")
-        change = _own_change(models, started)
-        line = (change["entry"], change["step"])
-        if line not in printed:
-            printed.append(line)
-            _print_change(change)
-        if change is models["last_change"] or (change["step"] == "held" and not leaves_hold):
-            return change
+        reloads = [models["reload"], models["last_reload"]]
+        own = next((reload for reload in reloads if reload is not None and reload["started_at"] == began), None)
+        if own is None:
+            raise CallFailedError(
+                "the reload ended unseen, and another operator's followed: see list, and "
+                '"model change ended" in the server\'s log'
+            )
+        for number, change in enumerate(own["changes"]):
+            if (line := (number, change["step"])) not in printed and change["step"] != "waiting":
+                printed.add(line)
+                _print_change(change)
+        if own["outcome"] is not None and own is not models["reload"]:
+            return own
         time.sleep(LOOK_SECONDS)
-    raise CallFailedError("the change has not ended; see list")
-
-
-def _own_change(models: dict[str, Any], started: dict[str, Any]) -> dict[str, Any]:
-    """Return the started change, or its reload's present one."""
-    began = started["change"]["started_at"]
-    for change in (models["change"], models["last_change"]):
-        if change is None:
-            continue
-        is_next = change["kind"] == "reload" and change["entry"] in started["waiting"] and change["started_at"] > began
-        if change["started_at"] == began or is_next:
-            return change
-    raise CallFailedError(
-        f"the change to {started['change']['entry']} ended unseen, and another operator's followed: see list, and "
-        '"model change ended" in the server\'s log'
-    )
+        models = client.call("GET", "/models")
+    raise CallFailedError("the reload has not ended; see list")
 
 
 def _print_change(change: dict[str, Any]) -> None:
     seconds = ", ".join(f"{step} {passed:g} s" for step, passed in change["seconds"].items())
-    state = change["outcome"] or change["step"]
-    _print(f"{change['model']} -> {change['entry']}: {state} ({seconds})")
-    for text in (change["why"], change["note"]):
-        if text:
-            _print(f"  {text}")
+    replaced = ", ".join(change["replaces"])
+    names = " -> ".join(filter(None, (replaced, change["entry"])))
+    _print(f"{names}: {change['outcome'] or change['step']} ({seconds})")
+    if change["why"]:
+        _print(f"  {change['why']}")
 
 
 def _print_models(models: dict[str, Any]) -> None:
@@ -167,29 +143,14 @@ def _print_models(models: dict[str, Any]) -> None:
         _print(f"{model['name']}  {model['state']}  revision {model['revision'] or 'unknown'}  memory {needed}")
         for pair, state in model["pairs"].items():
             _print(f"  {pair}  {'ready' if state['ready'] else state['why']}")
-        comparisons: dict[str, dict[str, Any]] = model["shadow"] or {}
-        for pair, comparison in comparisons.items():
-            _print(f"  {pair}  shadow: {_comparison(comparison)}")
-    for change in (models["change"], models["last_change"]):
-        if change is not None:
+    for entry in models["catalog"]["entries"]:
+        if entry["state"] != "same":
+            _print(f"on disk: {entry['name']} is {entry['state']}")
+    for issue in models["catalog"]["issues"]:
+        _print(f"on disk: {issue}")
+    for reload in (models["reload"], models["last_reload"]):
+        for change in reload["changes"] if reload is not None else ():
             _print_change(change)
-
-
-def _comparison(report: dict[str, Any]) -> str:
-    """Return one line of a candidate's comparison with the serving model."""
-    parts = [f"{report['texts']} texts"]
-    if report["texts"]:
-        parts += [f"agreement {report['agreement']:.2f}", f"equal {report['equal']:.0%}"]
-    for side in ("serving", "candidate"):
-        figures = report[side]
-        seconds = [] if figures["p95_s"] is None else [f"p50 {figures['p50_s']:g} s, p95 {figures['p95_s']:g} s"]
-        counts = [f"{count} {code}" for code, count in sorted(figures["warnings"].items())]
-        if seconds or counts:
-            parts.append(f"{side} ({', '.join(seconds + counts)})")
-    for outcome in ("dropped", "failed"):
-        if counts := [f"{count} {reason}" for reason, count in sorted(report[outcome].items())]:
-            parts.append(f"{outcome}: {', '.join(counts)}")
-    return "; ".join(parts)
 
 
 def _print(line: str) -> None:

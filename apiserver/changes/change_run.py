@@ -1,22 +1,83 @@
-"""Change run: the steps of one model change."""
+"""Change run: the steps of one entry's change, and its state."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apiserver.changes.change import ChangeOutcome, ChangeReport, ChangeStep, ModelChange
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.changes.memory import MemorySource, check_memory, need_of
-from apiserver.hosting.host_builder import HostBuilder
+from apiserver.changes.plan import CatalogComparison, PlannedChange
+from apiserver.changes.reports import ChangeOutcome, ChangeReport, ChangeStep
 from apiserver.hosting.model_host import ModelHost
-from apiserver.hosting.running_hosts import RunningHosts
+from apiserver.hosting.server_hosts import HostBuilder, RunningHosts
 from apiserver.model_server import ModelServer
 from shared.protocol.errors import PairwayError
 
 log = logging.getLogger(__name__)
+
+
+class EntryChange:
+    """One entry's change; mutable state: step, outcome, times."""
+
+    def __init__(self, plan: PlannedChange, clock: Callable[[], float]) -> None:
+        self.plan = plan
+        self.step = ChangeStep.WAITING
+        self.outcome: ChangeOutcome | None = None
+        self._why: str | None = None
+        self._clock = clock
+        self._step_began = 0.0
+        self._seconds: dict[str, float] = {}
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether the old models still serve, or can again."""
+        return self.step not in {ChangeStep.UNLOADING, ChangeStep.RESTORING, ChangeStep.DONE}
+
+    def begin(self, step: ChangeStep) -> None:
+        """Begin the next step, unless it has begun."""
+        if step is self.step:
+            return
+        self._end_step()
+        self.step = step
+        log.info("model change", extra={**self._log_fields, "step": step})
+
+    def end(self, outcome: ChangeOutcome, why: str | None = None) -> None:
+        """Record the outcome."""
+        last = self.step
+        self._end_step()
+        self.step, self.outcome, self._why = ChangeStep.DONE, outcome, why
+        level = logging.ERROR if outcome in {ChangeOutcome.FAILED, ChangeOutcome.CANCELLED} else logging.INFO
+        fields = {**self._log_fields, "outcome": outcome, "last_step": last, "seconds": self._seconds, "why": why}
+        log.log(level, "model change ended", extra=fields)
+
+    def report(self) -> ChangeReport:
+        """Return the state as operators see it."""
+        is_running = self.step not in {ChangeStep.WAITING, ChangeStep.DONE}
+        return ChangeReport(
+            entry=None if self.plan.entry is None else self.plan.entry.name,
+            replaces=[host.entry.name for host in self.plan.replaced],
+            step=self.step,
+            outcome=self.outcome,
+            why=self._why,
+            seconds=self._seconds | ({str(self.step): self._passed()} if is_running else {}),
+        )
+
+    @property
+    def _log_fields(self) -> dict[str, object]:
+        return self.report().model_dump(include={"entry", "replaces"})
+
+    def _end_step(self) -> None:
+        if self.step is not ChangeStep.WAITING:
+            self._seconds[str(self.step)] = self._passed()
+        self._step_began = self._clock()
+
+    def _passed(self) -> float:
+        return round(self._clock() - self._step_began, 1)
+
 
 # Pause between two looks at a host, which itself looks at its engine so often.
 LOOK_SECONDS: Final = 0.1
@@ -24,8 +85,6 @@ LOOK_SECONDS: Final = 0.1
 MAX_LOAD_SECONDS: Final = 3600.0
 # Canaries of a sampling model may fail once by chance; a wrong model fails always.
 MAX_CANARY_ROUNDS: Final = 3
-# Shadow traffic of a week; then the candidate's memory is free again.
-MAX_HOLD_SECONDS: Final = 7 * 86_400.0
 # Added to the longest deadline of a request, so that its answer is sent.
 DRAIN_MARGIN_SECONDS: Final = 5.0
 MAX_REASON_CHARACTERS: Final = 500
@@ -55,199 +114,202 @@ class ChangeServices:
 
 
 class ChangeRun:
-    """Run of one change.
+    """Run of one change; mutable state: whether an operator cancelled it."""
 
-    Mutable state: the candidate, and what the operator asked meanwhile.
-    """
-
-    def __init__(self, change: ModelChange, services: ChangeServices) -> None:
+    def __init__(
+        self, change: EntryChange, compared: CatalogComparison, services: ChangeServices, *, swap: bool
+    ) -> None:
         self.change = change
-        self.candidate: ModelHost | None = None
+        self._compared = compared
         self._services = services
-        self._switch_asked = False
-        self._abandoned = False
+        # With nothing to unload first, a model is loaded beside the others.
+        self._swap = swap and bool(change.plan.replaced)
+        self._cancelled = False
 
-    @property
-    def can_be_abandoned(self) -> bool:
-        """Whether the old model still serves, or can again."""
-        return self.change.step not in {ChangeStep.UNLOADING, ChangeStep.RESTORING, ChangeStep.DONE}
-
-    def switch(self) -> None:
-        """Let a held candidate serve."""
-        self._switch_asked = True
-
-    def abandon(self) -> None:
-        """Stop at the next look, and unload the candidate."""
-        self._abandoned = True
-
-    def candidate_issue(self) -> str | None:
-        """Return why the candidate is not ready, if it is not."""
-        if self.candidate is None:
-            return None
-        issues = self.candidate.issues
-        return "; ".join(f"{pair}: {why}" for pair, why in list(issues.items())[:3]) or None
-
-    def report(self) -> ChangeReport:
-        """Return the change's state."""
-        return self.change.report(self.candidate_issue() if self.change.step is ChangeStep.HELD else None)
+    def cancel(self) -> None:
+        """Stop at the next look, and unload what was loaded."""
+        self._cancelled = True
 
     async def run(self) -> None:
-        """Run all steps; whatever fails, the old model serves on, or again."""
+        """Run all steps; whatever fails, the old models serve on, or again."""
+        plan = self.change.plan
         try:
-            await (self._swap() if self.change.plan.swap else self._beside())
+            if plan.entry is None:
+                await self._remove(plan.replaced)
+            else:
+                await (self._load_after if self._swap else self._load_beside)(plan.entry)
         except ChangeStoppedError as stopped:
             self.change.end(stopped.outcome, stopped.why)
         except Exception as error:
-            log.exception("model change raised", extra={"model": self.change.plan.old.entry.name})
+            log.exception("model change raised", extra={"entry": plan.entry and plan.entry.name})
             self.change.end(ChangeOutcome.FAILED, _reason(error))
 
-    async def _beside(self) -> None:
-        plan, server = self.change.plan, self._services.server
-        candidate = await self._proven(beside=True)
+    async def _load_beside(self, entry: ModelEntry) -> None:
+        replaced = self.change.plan.replaced
+        candidate = await self._proven(entry, beside=True)
         try:
-            if plan.hold:
-                server.routing = server.routing.with_candidate(candidate)
-                self.change.begin(ChangeStep.HELD)
-                await self._until(lambda: self._switch_asked, MAX_HOLD_SECONDS, "it was held too long")
-            self._check_ready()
+            self._check_switch(candidate)
         except BaseException:
-            await self._drop(candidate)
+            await self._unload(candidate)
             raise
-        self._switch(plan.old, candidate)
+        self._switch(candidate)
         self.change.begin(ChangeStep.UNLOADING)
-        await self._drained(plan.old)
-        self.change.end(ChangeOutcome.SWITCHED, await self._stop_issue(plan.old))
+        await self._drained(replaced)
+        self.change.end(ChangeOutcome.SWITCHED, await self._stop_issue(replaced))
 
-    async def _stop_issue(self, old: ModelHost) -> str | None:
-        """Unload the old model; return why its engine did not stop."""
+    async def _load_after(self, entry: ModelEntry) -> None:
+        replaced = self.change.plan.replaced
+        self.change.begin(ChangeStep.DRAINING)
+        for host in replaced:
+            await host.withdraw(CHANGING)
         try:
-            await self._unload(old)
-        except Exception as error:
-            log.exception("old engine not stopped", extra={"model": old.entry.name})
-            return (
-                f"the new model serves, but the old engine of {old.entry.name} did not stop cleanly and may keep its "
-                f"memory until a restart: {_reason(error)}"
-            )
-        return None
-
-    async def _swap(self) -> None:
-        old, server = self.change.plan.old, self._services.server
-        await old.withdraw(CHANGING)
-        try:
-            await self._drained(old, can_stop=True)
+            await self._drained(replaced, can_stop=True)
         except ChangeStoppedError:
-            old.reinstate()
+            for host in replaced:
+                host.reinstate()
             raise
         try:
-            await self._services.running.stop(old)
-            candidate = await self._proven(beside=False)
+            await self._stop_all(replaced)
+            candidate = await self._proven(entry, beside=False)
         except Exception as error:
             outcome = error.outcome if isinstance(error, ChangeStoppedError) else ChangeOutcome.FAILED
             why = error.why if isinstance(error, ChangeStoppedError) else _reason(error)
-            raise ChangeStoppedError(outcome, f"{why}; {await self._restored(old)}") from error
-        self._switch(old, candidate)
-        server.routing = server.routing.without(old)
-        self._services.running.forget(old.entry.name)
+            raise ChangeStoppedError(outcome, f"{why}; {await self._restored(replaced)}") from error
+        self._switch(candidate)
+        for host in replaced:
+            self._forget(host)
         self.change.end(ChangeOutcome.SWITCHED)
 
-    async def _proven(self, *, beside: bool) -> ModelHost:
-        """Return the loaded candidate once all its canaries passed."""
-        plan, services = self.change.plan, self._services
+    async def _remove(self, hosts: Sequence[ModelHost]) -> None:
+        self._check_switch(None)
+        self._switch(None)
+        self.change.begin(ChangeStep.UNLOADING)
+        await self._drained(hosts)
+        self.change.end(ChangeOutcome.REMOVED, await self._stop_issue(hosts))
+
+    async def _proven(self, entry: ModelEntry, *, beside: bool) -> ModelHost:
+        """Return the loaded host once all its canaries passed."""
+        services = self._services
         self.change.begin(ChangeStep.LOADING)
-        await self._check_memory()
-        candidate = self.candidate = services.builder.candidate(plan.entry, plan.ranks, beside=beside)
+        await self._check_memory(entry)
+        candidate = services.builder.candidate(entry, self.change.plan.ranks, beside=beside)
         services.running.start(candidate)
         try:
-            await self._until(lambda: self._is_proven(candidate), MAX_LOAD_SECONDS, "it took too long to load")
-            self._check_revision(candidate)
+            is_proven = await self._wait(lambda: self._note_progress(candidate), MAX_LOAD_SECONDS, can_stop=True)
+            self._require(is_proven, f"it took too long to load (more than {MAX_LOAD_SECONDS:g} s)")
         except BaseException:
-            await self._drop(candidate)
+            await self._unload(candidate)
             raise
         return candidate
 
-    async def _check_memory(self) -> None:
+    async def _check_memory(self, entry: ModelEntry) -> None:
         """Look again, because meanwhile others may have taken memory."""
-        entry, memory = self.change.plan.entry, self._services.memory
+        memory = self._services.memory
         try:
             device = await asyncio.to_thread(memory.device)
-            if device != "cpu":
-                return
-            if not self.change.plan.swap:
+            if device == "cpu" and not self._swap:
                 check_memory(entry, await asyncio.to_thread(need_of, entry, device), memory.available_bytes())
         except PairwayError as error:
             raise ChangeStoppedError(ChangeOutcome.FAILED, error.detail) from error
 
-    def _is_proven(self, candidate: ModelHost) -> bool:
+    def _note_progress(self, candidate: ModelHost) -> bool:
+        """Note what the new host does; return whether it is proven."""
         if candidate.engine is not None:
             self.change.begin(ChangeStep.PROVING)
-        issue = self.candidate_issue()
-        if issue is None:
-            return True
-        if candidate.engine_failures or candidate.canary_rounds >= MAX_CANARY_ROUNDS:
-            raise ChangeStoppedError(ChangeOutcome.FAILED, issue)
-        return False
+        issue = _issue(candidate)
+        has_failed = candidate.engine_failures or candidate.canary_rounds >= MAX_CANARY_ROUNDS
+        self._require(issue is None or not has_failed, issue or "")
+        return issue is None
 
-    def _switch(self, old: ModelHost, candidate: ModelHost) -> None:
-        server = self._services.server
-        server.routing = server.routing.replaced(old, candidate)
-        candidate.serve()
+    def _check_switch(self, candidate: ModelHost | None) -> None:
+        """Require that each wanted pair has a ready model after the switch."""
+        replaced, routing = self.change.plan.replaced, self._services.server.routing
+        for pair in sorted(self._compared.wanted, key=str):
+            before = routing.by_pair.get(pair, ())
+            after = [host for host in before if host not in replaced]
+            after += [] if candidate is None or pair not in candidate.ranks else [candidate]
+            is_lost = any(host.ready(pair) for host in before) and not any(host.ready(pair) for host in after)
+            self._require(not is_lost, f"{pair} would have no ready model")
 
-    async def _drained(self, host: ModelHost, *, can_stop: bool = False) -> None:
-        """Wait until the host's requests are finished, or too late."""
+    def _require(self, condition: bool, why: str) -> None:  # noqa: FBT001 - as in an assertion
+        if not condition:
+            raise ChangeStoppedError(ChangeOutcome.FAILED, why)
+
+    def _switch(self, candidate: ModelHost | None) -> None:
+        """Let the new host serve, and the old ones drain."""
+        server, replaced = self._services.server, self.change.plan.replaced
+        new = () if candidate is None else (candidate,)
+        staying = (host for host in server.routing.hosts if host not in replaced)
+        server.routing = server.routing.switched(sorted((*staying, *new), key=self._compared.order), replaced)
+        for host in new:
+            host.serve()
+
+    async def _drained(self, hosts: Sequence[ModelHost], *, can_stop: bool = False) -> None:
+        """Wait until the hosts' requests are finished, or too late."""
         longest = self._services.drain_seconds + DRAIN_MARGIN_SECONDS
-        await self._wait(lambda: not host.admission.texts, longest, can_stop=can_stop)
+        await self._wait(lambda: not any(host.admission.texts for host in hosts), longest, can_stop=can_stop)
+
+    async def _stop_issue(self, hosts: Sequence[ModelHost]) -> str | None:
+        """Unload the old models; return why an engine did not stop."""
+        issue: str | None = None
+        for host in hosts:
+            name = host.entry.name
+            try:
+                await self._unload(host)
+            except Exception as error:
+                log.exception("old engine not stopped", extra={"model": name})
+                issue = (
+                    f"the old engine of {name} no longer serves, but did not stop cleanly and may keep its memory until "
+                    f"a restart: {_reason(error)}"
+                )
+        return issue
+
+    async def _stop_all(self, hosts: Sequence[ModelHost]) -> None:
+        """Stop the hosts; raises the first error after all have stopped."""
+        ends = await asyncio.gather(*map(self._services.running.stop, hosts), return_exceptions=True)
+        if errors := [end for end in ends if isinstance(end, Exception)]:
+            raise errors[0]
 
     async def _unload(self, host: ModelHost) -> None:
-        server = self._services.server
         try:
             await self._services.running.stop(host)
         finally:
-            server.routing = server.routing.without(host)
-            self._services.running.forget(host.entry.name)
+            self._forget(host)
 
-    async def _drop(self, candidate: ModelHost) -> None:
-        self.candidate = None
-        await self._unload(candidate)
+    def _forget(self, host: ModelHost) -> None:
+        server = self._services.server
+        server.routing = server.routing.without(host)
+        self._services.running.forget(host.entry.name)
 
-    async def _restored(self, old: ModelHost) -> str:
-        """Start the old model again; return what became of it."""
+    async def _restored(self, replaced: Sequence[ModelHost]) -> str:
+        """Start the old models again; return what became of them."""
         services, server = self._services, self._services.server
         self.change.begin(ChangeStep.RESTORING)
-        restored = services.builder.host(old.entry, old.ranks)
-        services.running.start(restored)
-        server.routing = server.routing.replaced(old, restored).without(old)
-        if not await self._wait(lambda: not restored.issues, MAX_LOAD_SECONDS, can_stop=False):
-            return f"{old.entry.name} is started again, but is not ready: {next(iter(restored.issues.values()))}"
-        return f"{old.entry.name} was started again and serves"
-
-    async def _until(self, condition: Callable[[], bool], seconds: float, late: str) -> None:
-        if not await self._wait(condition, seconds, can_stop=True):
-            raise ChangeStoppedError(ChangeOutcome.FAILED, f"{late} (more than {seconds:g} s)")
+        restored = [services.builder.host(host.entry, host.ranks) for host in replaced]
+        again = dict(zip(replaced, restored, strict=True))
+        server.routing = server.routing.switched([again.get(host, host) for host in server.routing.hosts])
+        for host in restored:
+            services.running.start(host)
+        names = ", ".join(host.entry.name for host in restored)
+        if await self._wait(lambda: not any(map(_issue, restored)), MAX_LOAD_SECONDS, can_stop=False):
+            return f"{names} was started again and serves"
+        return f"{names} was started again, but is not ready: {next(filter(None, map(_issue, restored)))}"
 
     async def _wait(self, condition: Callable[[], bool], seconds: float, *, can_stop: bool) -> bool:
         """Return whether the condition came true in time."""
         ends = self._services.clock() + seconds
         while not condition():
-            if can_stop and self._abandoned:
-                raise ChangeStoppedError(ChangeOutcome.ABANDONED, "an operator abandoned it")
+            if can_stop and self._cancelled:
+                raise ChangeStoppedError(ChangeOutcome.CANCELLED, "an operator cancelled it")
             if self._services.clock() >= ends:
                 return False
             await asyncio.sleep(LOOK_SECONDS)
         return True
 
-    def _check_ready(self) -> None:
-        if issue := self.candidate_issue():
-            raise ChangeStoppedError(ChangeOutcome.FAILED, f"the candidate is no longer ready: {issue}")
 
-    def _check_revision(self, candidate: ModelHost) -> None:
-        """Require that a rollback loads what served before."""
-        plan = self.change.plan
-        if plan.expected_revision not in {None, candidate.revision}:
-            raise ChangeStoppedError(
-                ChangeOutcome.FAILED,
-                f"the files of {plan.entry.path} are no longer those that served: revision {candidate.revision}, "
-                f"not {plan.expected_revision}",
-            )
+def _issue(host: ModelHost) -> str | None:
+    """Return why a host is not ready, if it is not."""
+    return "; ".join(f"{pair}: {why}" for pair, why in list(host.issues.items())[:3]) or None
 
 
 def _reason(error: Exception) -> str:

@@ -1,10 +1,10 @@
-"""Memory of a new model: need, available, and whether that suffices."""
+"""Memory of a new model: its need, and what is available."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -21,6 +21,10 @@ MARGIN_BYTES: Final = 256 * MIB
 WEIGHT_FILES: Final = frozenset({".safetensors", ".bin", ".pt", ".pth", ".gguf"})
 # Bytes per value; a catalog's dtype may differ from the file's.
 TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}
+
+# Limit, usage and reclaimable page cache of a control group, by version.
+_V2 = ("memory.max", "memory.current", "inactive_file")
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 class MemorySource(Protocol):
@@ -73,6 +77,22 @@ def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
             'download them first, or unload the old model first ("swap": true).'
         )
     return MemoryNeed(int(weights * _growth(entry, folder)), cache)
+
+
+def check_available(entry: ModelEntry, unloaded: Iterable[ModelEntry], available: int, device: str) -> None:
+    """Require memory for an entry after the others were unloaded.
+
+    Raises:
+        ChangeRefusedError: it does not suffice, or is not known while nothing is unloaded.
+    """
+    others = list(unloaded)
+    try:
+        need, freed = need_of(entry, device), sum(need_of(other, device).total for other in others)
+    except ChangeRefusedError:
+        if others:
+            return  # the operator decides
+        raise
+    check_memory(entry, need, available, freed)
 
 
 def check_memory(entry: ModelEntry, need: MemoryNeed, available: int, freed: int = 0) -> None:
@@ -143,3 +163,56 @@ def _folder(entry: ModelEntry) -> Path | None:
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     snapshots = (hub / f"models--{entry.path.replace('/', '--')}" / "snapshots").glob("*")
     return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineMemory:
+    """Memory of this machine and container.
+
+    ``root`` is ``/``. ``device_type`` names the engines' device; it may take seconds.
+    """
+
+    device_type: Callable[[], str]
+    root: Path = Path("/")
+
+    def available_bytes(self) -> int:
+        """Return the bytes that all limits leave to a new process."""
+        return min((self._machine_bytes(), *self._group_bytes()))
+
+    def device(self) -> str:
+        """Return the engines' device: ``cpu``, ``cuda``."""
+        return self.device_type()
+
+    def _machine_bytes(self) -> int:
+        for line in (self.root / "proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        raise OSError("/proc/meminfo has no MemAvailable")
+
+    def _group_bytes(self) -> Iterator[int]:
+        """Yield what each control group above this process has left."""
+        try:
+            lines = (self.root / "proc/self/cgroup").read_text().splitlines()
+        except OSError:
+            lines = []
+        for line in lines:
+            _, controllers, path = line.split(":", 2)
+            if controllers == "":
+                yield from self._left(self.root / "sys/fs/cgroup", path, _V2)
+            elif "memory" in controllers.split(","):
+                yield from self._left(self.root / "sys/fs/cgroup/memory", path, _V1)
+
+    def _left(self, mount: Path, path: str, files: tuple[str, str, str]) -> Iterator[int]:
+        limit_file, usage_file, cache_key = files
+        own = mount / path.lstrip("/")
+        # Inside a container the path is the host's, and its own group is the mount itself.
+        for folder in dict.fromkeys((own, *own.parents)):
+            if not folder.is_relative_to(mount):
+                break
+            try:
+                limit = int((folder / limit_file).read_text())
+                usage = int((folder / usage_file).read_text())
+                cache = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            except (OSError, ValueError):  # no such folder, or "max": no limit
+                continue
+            yield max(0, limit - usage + int(cache.get(cache_key, 0)))

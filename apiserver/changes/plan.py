@@ -1,82 +1,183 @@
-"""Plan of one change: which model is replaced, and by what."""
+"""Reload plan: how the catalog differs, and which entry replaces what."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from itertools import chain
+from typing import Final
 
+from apiserver.catalog.loader import Catalog
 from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_fingerprint import model_revision
+from apiserver.changes.memory import MemorySource, check_available, check_shares
+from apiserver.changes.reports import EntryState
 from apiserver.hosting.model_host import ModelHost
 from shared.languages import LanguagePair
-from shared.protocol.errors import ChangeRefusedError, UnknownModelError
+from shared.protocol.errors import CatalogRefusedError, ChangeRefusedError
 
-
-class ChangeKind(StrEnum):
-    """Why a model is changed."""
-
-    CHANGE = "change"
-    RELOAD = "reload"
-    ROLLBACK = "rollback"
+_LOADED: Final = frozenset({EntryState.CHANGED, EntryState.NEW})
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePlan:
-    """One model's replacement.
+class PlannedChange:
+    """One entry in the place of hosts; without an entry, they leave."""
 
-    ``hold``: the proven candidate waits for the switch. ``swap``: the old model is unloaded first.
-    ``expected_revision`` is that of a rollback's model when it served.
-    """
-
-    kind: ChangeKind
-    old: ModelHost
-    entry: ModelEntry
+    entry: ModelEntry | None
     ranks: Mapping[LanguagePair, int]
-    hold: bool = False
-    swap: bool = False
-    expected_revision: str | None = None
+    replaced: tuple[ModelHost, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PreviousModel:
-    """A model that served before the present one."""
+class CatalogComparison:
+    """A catalog on disk, with the states of entries and hosts."""
 
-    entry: ModelEntry
-    ranks: Mapping[LanguagePair, int]
-    revision: str | None
+    catalog: Catalog
+    states: Mapping[str, EntryState]
 
+    @property
+    def wanted(self) -> frozenset[LanguagePair]:
+        """The pairs that the catalog's entries serve."""
+        return frozenset(pairs_of(self.catalog.hosted))
 
-def hosted(hosts: Iterable[ModelHost], name: str) -> ModelHost:
-    """Return the host of this name.
-
-    Raises:
-        UnknownModelError: there is none.
-    """
-    by_name = {host.entry.name: host for host in hosts}
-    if name not in by_name:
-        raise UnknownModelError(f"This server hosts no model {name}; it hosts {', '.join(by_name)}.")
-    return by_name[name]
+    def order(self, host: ModelHost) -> int:
+        """Return a host's place in the catalog; the last without one."""
+        names = [entry.name for entry in self.catalog.hosted]
+        return names.index(host.entry.name) if host.entry.name in names else len(names)
 
 
-def ranks_of(old: ModelHost, catalog_ranks: Mapping[LanguagePair, int]) -> dict[LanguagePair, int]:
-    """Return the old model's ranks, and the catalog's for further pairs.
-
-    With ranks of its own a changed server would be preferred to unchanged ones, or never asked beside them.
-    """
-    return {pair: old.ranks.get(pair, rank) for pair, rank in catalog_ranks.items()}
+def pairs_of(entries: Iterable[ModelEntry]) -> Iterator[LanguagePair]:
+    """Return the pairs of the entries."""
+    return chain.from_iterable(entry.all_pairs for entry in entries)
 
 
-def check_entry(hosts: Iterable[ModelHost], old: ModelHost, entry: ModelEntry) -> None:
-    """Require that the entry can replace the old model.
+def compare(catalog: Catalog, hosts: Iterable[ModelHost], commits: Mapping[str, str | None]) -> CatalogComparison:
+    """Compare the catalog with the hosts; reads files.
+
+    ``commits`` are the revisions that engines report, by host.
 
     Raises:
-        ChangeRefusedError: another host has its name, or it lacks pairs of the old model.
+        CatalogRefusedError: a model's files cannot be read.
     """
-    if any(host is not old and host.entry.name == entry.name for host in hosts):
-        raise ChangeRefusedError(f"{entry.name} is hosted here already; it cannot replace {old.entry.name} too.")
-    missing = [str(pair) for pair in old.entry.all_pairs if pair not in entry.all_pairs]
-    if missing:
+    hosted = {host.entry.name: host for host in hosts}
+    states: dict[str, EntryState] = {}
+    for entry in catalog.hosted:
+        host = hosted.get(entry.name)
+        if host is None:
+            states[entry.name] = EntryState.NEW
+        else:
+            differs = _differs(host, entry, commits.get(entry.name))
+            states[entry.name] = EntryState.CHANGED if differs else EntryState.SAME
+    for name in hosted:
+        states.setdefault(name, EntryState.GONE)
+    return CatalogComparison(catalog, states)
+
+
+def _differs(host: ModelHost, entry: ModelEntry, commit: str | None) -> bool:
+    if entry != host.entry:
+        return True
+    if host.revision is None or host.engine is None:
+        return False  # it loads what is on disk anyway
+    try:
+        return model_revision(entry, commit) != host.revision
+    except OSError as error:
+        raise CatalogRefusedError(f"The weights of {entry.name} cannot be read: {error}.") from error
+
+
+def plan_changes(hosts: Sequence[ModelHost], compared: CatalogComparison, *, remove: bool) -> list[PlannedChange]:
+    """Return the changes after which the catalog is served, in their order.
+
+    An entry takes the place of the host of its name, and of those that share a pair, whose entry is gone, and whose other
+    pairs are served elsewhere. A wanted pair is never without a model in between.
+
+    Raises:
+        ChangeRefusedError: an entry is gone and none takes its place, or a pair would be lost, without ``remove``; or
+            there is no such order.
+    """
+    waiting: list[ModelEntry] = [entry for entry in compared.catalog.hosted if compared.states[entry.name] in _LOADED]
+    if not remove:
+        had = {host.entry.name: host.entry.all_pairs for host in hosts}
+        gained = {pair for entry in waiting for pair in entry.all_pairs if pair not in had.get(entry.name, ())}
+        _refuse_losses(hosts, compared, gained)
+    present, loaded = list(hosts), list[ModelEntry]()
+    changes: list[PlannedChange] = []
+    while waiting:
+        change = next(_possible(waiting, present, loaded, compared), None)
+        if change is None:
+            names = ", ".join(entry.name for entry in waiting)
+            raise ChangeRefusedError(
+                f"{names} exchange pairs, so that one of them would have no model meanwhile: reload first with the "
+                "pairs in both entries, then without."
+            )
+        changes.append(change)
+        present = [host for host in present if host not in change.replaced]
+        loaded += [entry for entry in waiting if entry is change.entry]
+        waiting = [entry for entry in waiting if entry is not change.entry]
+    gone = [host for host in present if compared.states[host.entry.name] is EntryState.GONE]
+    return changes + [PlannedChange(None, {}, (host,)) for host in gone]
+
+
+def _refuse_losses(hosts: Iterable[ModelHost], compared: CatalogComparison, gained: set[LanguagePair]) -> None:
+    gone = [
+        host.entry.name
+        for host in hosts
+        if compared.states[host.entry.name] is EntryState.GONE and gained.isdisjoint(host.entry.all_pairs)
+    ]
+    lost = sorted(str(pair) for pair in set(pairs_of(host.entry for host in hosts)) - compared.wanted)
+    parts = [f"no longer has {', '.join(gone)}, and no new entry takes the place"] if gone else []
+    parts += [f"no longer serves {', '.join(lost)}"] if lost else []
+    if parts:
         raise ChangeRefusedError(
-            f"{entry.name} does not serve {', '.join(missing)}, which {old.entry.name} serves; add pairs to the entry.",
-            facts={"missing_pairs": missing},
+            f'The catalog {" and ".join(parts)}. To unload such models and lose such pairs, order it: "remove": true.',
+            facts={"gone": gone, "missing_pairs": lost},
         )
+
+
+def _possible(
+    waiting: Iterable[ModelEntry],
+    present: Sequence[ModelHost],
+    loaded: Iterable[ModelEntry],
+    compared: CatalogComparison,
+) -> Iterator[PlannedChange]:
+    """Yield the changes that leave every wanted pair with a model."""
+    wanted = compared.wanted
+    for entry in waiting:
+        own = [host for host in present if host.entry.name == entry.name]
+        staying = [
+            host for host in present if host not in own and compared.states[host.entry.name] is not EntryState.GONE
+        ]
+        served = {*pairs_of([*loaded, entry]), *pairs_of(host.entry for host in staying)}
+        gone = [
+            host
+            for host in present
+            if compared.states[host.entry.name] is EntryState.GONE
+            and not set(entry.all_pairs).isdisjoint(host.entry.all_pairs)
+            and wanted.intersection(host.entry.all_pairs) <= served
+        ]
+        others = [host for host in present if host not in own and host not in gone]
+        served.update(pairs_of(host.entry for host in others))
+        if all(wanted.intersection(host.entry.all_pairs) <= served for host in own):
+            yield PlannedChange(entry, compared.catalog.ranks(entry), (*own, *gone))
+
+
+def check_fits(plans: Iterable[PlannedChange], hosts: Iterable[ModelHost], memory: MemorySource, *, swap: bool) -> None:
+    """Check every entry's share of the device, and the first one's memory.
+
+    Reads files.
+
+    Raises:
+        ChangeRefusedError: it does not fit; gives the figures.
+    """
+    device, is_first = memory.device(), True
+    loaded = {host.entry.name: host.entry for host in hosts}
+    for plan in plans:
+        entry, old = plan.entry, [host.entry for host in plan.replaced]
+        if entry is None:
+            continue
+        unloaded = old if swap else []
+        if not unloaded:
+            check_shares(entry, loaded.values(), device)
+        if is_first and (device == "cpu" or not unloaded):
+            check_available(entry, unloaded, memory.available_bytes(), device)
+        is_first = False
+        loaded = {name: other for name, other in loaded.items() if other not in old} | {entry.name: entry}

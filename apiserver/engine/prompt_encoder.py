@@ -9,9 +9,8 @@ from typing import Final
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine
 from apiserver.prompts.family import PromptFamily
-from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, Piece
+from apiserver.prompts.pair_prompt import TEXT, ControlToken, PairPrompt, Piece, PromptError
 from apiserver.prompts.sampling import Sampling
-from apiserver.prompts.template_slots import TEXT, PromptError
 from shared.languages import LanguagePair
 
 # Output tokens for n source tokens: 3 n + 32. The highest ratio is about 2.5 (Chinese into English); 32 covers single

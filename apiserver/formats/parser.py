@@ -5,11 +5,18 @@ Everything except words comes back byte for byte, even malformed HTML and Markdo
 
 from __future__ import annotations
 
-from apiserver.formats import lines
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Document, Placeholder, has_words, replace_private_chars
-from apiserver.formats.html.reader import html_document
-from apiserver.formats.markdown.reader import markdown_document
-from apiserver.formats.xml.reader import xml_document
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    Document,
+    Placeholder,
+    has_words,
+    joined_lines,
+    replace_private_chars,
+)
+from apiserver.formats.html_reader import html_document
+from apiserver.formats.markdown_reader import markdown_document
+from apiserver.formats.xml_reader import xml_document
 from shared.protocol.options import SentenceSplitting, XmlOptions
 from shared.protocol.translate_request import TextFormat
 
@@ -38,7 +45,7 @@ def parse(
 
 def _plain_document(text: str, *, join_lines: bool) -> Document:
     placeholders: list[Placeholder] = []
-    words = replace_private_chars(lines.joined(text) if join_lines else text, placeholders)
+    words = replace_private_chars(joined_lines(text) if join_lines else text, placeholders)
     if not has_words(text) or len(placeholders) > MAX_PLACEHOLDERS:
         return Document((text,) if text else ())
     return Document((Block(words, tuple(placeholders), text),))

@@ -12,14 +12,16 @@ from typing import Final
 from apiserver.formats.document import (
     MAX_PLACEHOLDERS,
     Block,
+    DocumentBuilder,
     Part,
+    PlacedBlock,
     Placeholder,
     PlaceholderKind,
+    TextRun,
     has_words,
     placeholder_char_or_empty,
     replace_private_chars,
 )
-from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
 
 # White space of HTML (infra.spec.whatwg.org, "ASCII whitespace") and Markdown, displayed as one space.
 _SOFT_SPACE: Final = re.compile(r"[ \t\n\f\r]+")

@@ -25,7 +25,7 @@ from apiserver.hosting.stall_detector import StallDetector
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.planning_queue import PlanningQueue
-from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.running_model import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 WATCH_SECONDS: Final = 0.1
 CANARY_RETRY_SECONDS: Final = 10.0
 # A small engine's restart, used before a start was measured.
-RETRY_AFTER_SECONDS: Final = 5.0
+START_RETRY_SECONDS: Final = 5.0
 
 # vLLM's default for an API server.
 DEFAULT_MAX_NUM_SEQS: Final = 256
@@ -152,7 +152,7 @@ class ModelHost:
     def unavailable(self, pair: LanguagePair) -> PairUnavailableError:
         """Return the error for a pair that cannot be served now."""
         reason = self._reasons[pair] or DIED
-        return PairUnavailableError(str(pair), reason, retry_after=self.ready_in() or RETRY_AFTER_SECONDS)
+        return PairUnavailableError(str(pair), reason, retry_after=self.ready_in() or START_RETRY_SECONDS)
 
     def ready_in(self) -> float | None:
         """Return the whole seconds (1 to 60) until the engine should serve.
@@ -234,7 +234,7 @@ class ModelHost:
             if self._task is None and self._restarts.is_due:
                 self._task = asyncio.create_task(self._start(), name=f"start:{self.entry.name}")
             return
-        silence = self._stall_detector.check()
+        silence = self._stall_detector.update()
         if not self._translator.engine.alive:
             await self._stop_lost_engine(self._translator, DIED)
         elif self._engine_hangs:

@@ -28,7 +28,7 @@ class StallDetector:
         self._ping: asyncio.Task[None] | None = None
         self.silence = 0.0
 
-    def check(self) -> float:
+    def update(self) -> float:
         """Return the engine's seconds of silence, and ping it.
 
         Silence is no step while work waits, or no answer to a ping while idle. Call it several times a second.
@@ -37,7 +37,7 @@ class StallDetector:
         passed, self._checked_at = min(now - self._checked_at, MAX_SECONDS_PER_CHECK), now
         progress = self._engine.progress()
         moved, self._steps = progress.steps != self._steps, progress.steps
-        answered = self._is_answered()
+        answered = self._drop_answered_ping()
         # An engine that answers pings but makes no step is stuck.
         owes = progress.running + progress.waiting > 0 or not answered
         self.silence = self.silence + passed if owes and not moved else 0.0
@@ -52,8 +52,8 @@ class StallDetector:
             self._ping.cancel()
             self._ping = None
 
-    def _is_answered(self) -> bool:
-        """Return whether no ping is in flight; drop an answered one."""
+    def _drop_answered_ping(self) -> bool:
+        """Drop an answered ping; return whether none is in flight."""
         if self._ping is not None and self._ping.done():
             if not self._ping.cancelled():
                 self._ping.exception()  # retrieves its error; the host notices a death itself

@@ -4,6 +4,5 @@
 - ``pair_prompt``: the prompt of one pair.
 - ``builtin_prompts``: the families that Pairway knows.
 - ``custom``: prompts written in a catalog.
-- ``template_slots``: slots in braces, filled safely.
 - ``sampling``: how the next token is chosen.
 """

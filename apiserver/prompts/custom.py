@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, MessageTemplate, PromptFamily
-from apiserver.prompts.template_slots import slots_of
+from apiserver.prompts.pair_prompt import slots_of
 from shared.languages import canonical_tag
 
 # Slots that each template must have once, and may have.

@@ -11,20 +11,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from apiserver.prompts.pair_prompt import ControlToken, MessagePart, PairPrompt
-from apiserver.prompts.sampling import Sampling
-from apiserver.prompts.template_slots import (
+from apiserver.prompts.pair_prompt import (
     CONTEXT,
     DELIMITER,
     TERM,
     TERMS,
     TEXT,
     TRANSLATION,
+    ControlToken,
+    MessagePart,
+    PairPrompt,
     PromptError,
     cut,
     sentinels_in,
     with_slots,
 )
+from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair, display_name, has_region, language_name, stand_in
 
 # Renders messages (``role``, ``content``) with the chat template's keyword arguments, generation prompt included.

@@ -19,7 +19,7 @@ from apiserver.formats.document import (
     placeholder_char,
 )
 from apiserver.prompts.family import PlaceholderStyle
-from apiserver.protection.phrase_index import PhraseIndex
+from apiserver.protection.glossary import PhraseIndex
 
 # A letter or digit that makes a longer word of the one beside it; Hangul and scripts without spaces have none.
 LETTER: Final = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7a3]"

@@ -8,13 +8,15 @@ A request that can meet its deadline is accepted while
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal
 
 from apiserver.metrics import ApiServerMetrics
-from apiserver.scheduling.batch_slots import LONG_SHARE, OVERHANG, BatchSlots
+from apiserver.scheduling.batch_slots import LONG_SHARE, OVERHANG, SHORT_SEGMENTS, BatchSlots
+from apiserver.scheduling.queue_deadline import QUEUE_DEADLINES, QueueDeadline, QueueTimeoutError
 from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
@@ -22,8 +24,6 @@ from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ClassCapacity, ModelReport
 
 CLASS_SHARES: Final = {Priority.INTERACTIVE: 1.0, Priority.STANDARD: 0.75, Priority.BULK: 0.5}
-# A short request without a slot after this many ``queue_seconds``, from its first wait, is refused.
-QUEUE_DEADLINES: Final = {Priority.INTERACTIVE: 5.0, Priority.STANDARD: 10.0, Priority.BULK: 20.0}
 # Seconds; the load after a minute is unknown.
 RETRY_AFTER_MAX: Final = 60.0
 # Avoids a division by 0.
@@ -84,9 +84,24 @@ class ModelAdmission:
         queue = min(self._rate() * self._bounds.seconds, self._bounds.max_waiting)
         return self.batch_size + CLASS_SHARES[priority] * queue
 
-    def queue_deadline(self, priority: Priority) -> float:
-        """Return the seconds that a short request may queue."""
-        return QUEUE_DEADLINES[priority] * self._bounds.seconds
+    @asynccontextmanager
+    async def admitted(self, work: WorkItem) -> AsyncGenerator[None]:
+        """Hold capacity, and cancel at the request's deadlines, while the block lasts.
+
+        Raises:
+            OverloadedError: no capacity, not enough time, or no slot within the queue deadline.
+            DeadlineExceededError: the request's time is over.
+        """
+        self.admit(work)
+        try:
+            async with work.queue.enforced():
+                yield
+        except QueueTimeoutError:
+            message = f"No part of the request could begin within {self._queue_seconds(work):g} s."
+            ahead = self.ahead(work.lane, work.caller, 0)
+            raise self._refusal(message, "queue", ahead - self.batch_size) from None
+        finally:
+            self.release(work)
 
     def admit(self, work: WorkItem) -> None:
         """Reserve capacity until :meth:`release`.
@@ -98,7 +113,13 @@ class ModelAdmission:
         self._in_flight.add(work.caller, work.lane, work.cost)
         self.texts += len(work.texts)
         work.units_left, work.admitted_at = work.cost, work.deadline.clock()
-        work.is_queueing, work.begun_at, work.queue_seconds = False, None, inf
+        work.queue = QueueDeadline(work.deadline)
+
+    def note_plan(self, work: WorkItem, segments: Sequence[int]) -> None:
+        """Note each text's segments: a short request may not wait long."""
+        work.units_per_segment = work.cost / max(1, sum(segments))
+        if max(segments) <= SHORT_SEGMENTS:
+            work.queue.limit(self._queue_seconds(work))
 
     def finish(self, work: WorkItem, units: float) -> None:
         """Free finished units at once."""
@@ -112,11 +133,6 @@ class ModelAdmission:
         """Free a request's remaining units."""
         self.texts -= len(work.texts)
         self._in_flight.end(work.caller, work.lane, work.units_left)
-
-    def queue_timeout(self, work: WorkItem) -> OverloadedError:
-        """Return the error of a passed queue deadline."""
-        message = f"No part of the request could begin within {self.queue_deadline(work.priority):g} s."
-        return self._refusal(message, "queue", self.ahead(work.lane, work.caller, 0) - self.batch_size)
 
     def class_capacities(self) -> dict[Priority, ClassCapacity]:
         """Return each priority's load and limit for short requests."""
@@ -140,6 +156,9 @@ class ModelAdmission:
         for priority, capacity in self.class_capacities().items():
             metrics.ahead.labels(model, priority).set(capacity.ahead)
             metrics.limit.labels(model, priority).set(capacity.limit)
+
+    def _queue_seconds(self, work: WorkItem) -> float:
+        return QUEUE_DEADLINES[work.priority] * self._bounds.seconds
 
     def _check(self, work: WorkItem) -> None:
         ahead, cost = self.ahead(work.lane, work.caller, work.cost), work.cost

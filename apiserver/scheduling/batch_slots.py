@@ -61,9 +61,9 @@ class BatchSlots:
             queue.add(waiter)
             self.waiting += 1
             self._update_meter()
-            work.wait()
+            work.queue.wait()
             await self._wait(lane, waiter)
-        work.begin()
+        work.queue.begin()
 
     async def _wait(self, lane: Lane, waiter: Waiter) -> None:
         try:

@@ -15,7 +15,7 @@ from shared.protocol.translate_request import TranslateRequest
 # The most that planning takes besides, for each character of the one long text that is being planned.
 PLANNING_BYTES_PER_CHAR: Final = 512
 # Even long texts end; a client that comes back each second costs nothing.
-RETRY_AFTER_SECONDS: Final = 1.0
+MEMORY_RETRY_SECONDS: Final = 1.0
 
 
 def chars_in_memory(request: TranslateRequest) -> int:
@@ -54,7 +54,7 @@ class TextMemory:
                 f"The texts in flight leave no memory for {chars} characters more: this server has "
                 f"{self.limit // BYTES_PER_CHAR} characters for all callers, {self.held // BYTES_PER_CHAR} are in use."
             )
-            raise OverloadedError(message, retry_after=RETRY_AFTER_SECONDS, facts={"reason": "memory"})
+            raise OverloadedError(message, retry_after=MEMORY_RETRY_SECONDS, facts={"reason": "memory"})
         self._change(caller, size)
         try:
             yield

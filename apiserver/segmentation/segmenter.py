@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from apiserver.formats import lines
+from apiserver.formats.document import as_one_line
 from apiserver.segmentation.sentence_splitter import sentence_ends
 from apiserver.segmentation.text_boundaries import best_break, clause_ends, first_cluster, middle_break
 
@@ -85,7 +85,7 @@ def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
 
     Line breaks inside become spaces; the number of sentences does not count.
     """
-    line = lines.as_one_line(text)
+    line = as_one_line(text)
     place = _strip_span(line, 0, len(line))
     if place is None or budget.tokens(line[slice(*place)]) > budget.max_tokens:
         return None

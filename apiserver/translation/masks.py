@@ -62,7 +62,7 @@ class MaskPolicy:
     kinds: Collection[MaskKind]
     count: Callable[[str], int]
 
-    def masks(self, text: str, pair: LanguagePair) -> list[Mask]:
+    def find(self, text: str, pair: LanguagePair) -> list[Mask]:
         """Return the masks of a segment."""
         masks: list[Mask] = []
         if MaskKind.NAMES in self.kinds:
@@ -135,7 +135,7 @@ class MaskedText:
     targets: dict[str, str]
     stems: dict[str, str]
 
-    def unmasked(self, text: str) -> str:
+    def restore(self, text: str) -> str:
         """Return a translation with the masks' targets: Lukas', not Lukass."""
         text = _POSSESSIVE.sub(lambda match: self.stems.get(match[1], match[1]), _GENITIVE.sub(self._genitive, text))
         return "".join(self.targets.get(char, char) for char in text)
@@ -144,7 +144,7 @@ class MaskedText:
         return f"{match[1]}’" if self.targets.get(match[1], "")[-1:] in _SIBILANTS else match.group()
 
 
-def mask(
+def apply_masks(
     text: str, placeholders: Sequence[Placeholder], masks: Iterable[Mask], style: PlaceholderStyle
 ) -> MaskedText | None:
     """Replace as many masks as the style can spell; None without any."""

@@ -7,10 +7,10 @@ So the number of engine requests is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, has_placeholders, without_placeholders
@@ -22,19 +22,13 @@ from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling, alter
 from apiserver.protection import emoji, placeholder_encoding
 from apiserver.protection.placeholder_encoding import EncodedText, placeholders_in
 from apiserver.translation.confidence import ConfidenceScorer, combined, with_issues
-from apiserver.translation.masks import Mask, MaskPolicy, mask, masks_of_values
-from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage
-from apiserver.translation.segment_pieces import cut_into_pieces
+from apiserver.translation.engine_requests import TurnRunner
+from apiserver.translation.masks import Mask, MaskPolicy, apply_masks, masks_of_values
+from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage, cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
 from shared.runtime.tasks import gather_results
 
-T = TypeVar("T")
-
-# Of a source and its output: their checks take at most 20 ms. Longer ones run in a thread, or the event loop waits.
-INLINE_CHARS: Final = 4000
-# For each of these characters, at most: the outputs of one engine step arrive at once.
-CHECK_SECONDS: Final = 5e-6
 # A piece that fails is cut once more; a failure after that is shown or given up.
 MAX_DEPTH: Final = 2
 _FULL_STOPS: Final = (".", "。", "।")
@@ -51,29 +45,12 @@ class OutputRequester(Protocol):
         ...
 
 
-class LongWork(Protocol):
-    """Place for work on long texts, which would hold the event loop."""
-
-    async def __call__(self, chars: int, work: Callable[[], T], /) -> T:
-        """Return what ``work`` returns, when it is the caller's turn."""
-        ...
-
-
-async def _at_once(chars: int, work: Callable[[], T], /) -> T:
-    del chars
-    return work()
-
-
-async def _any_turn(seconds: float, /) -> None:
-    del seconds
-
-
 @dataclass(slots=True)
 class SegmentContext:
     """The languages, model and guard that all segments of a text share.
 
     ``masks``: None if nothing is masked on the first try. Without a ``scorer``, no segment has a confidence.
-    ``run_long``: where the work on long segments is done; ``take_turn`` waits for the event loop's turn for short ones.
+    ``runner``: where functions on segments run.
     """
 
     pair: LanguagePair
@@ -83,15 +60,7 @@ class SegmentContext:
     request_output: OutputRequester
     masks: MaskPolicy | None = None
     scorer: ConfidenceScorer | None = None
-    run_long: LongWork = _at_once
-    take_turn: Callable[[float], Awaitable[None]] = _any_turn
-
-    async def run(self, chars: int, work: Callable[[], T]) -> T:
-        """Return what ``work`` on so many characters returns; long work runs elsewhere."""
-        if chars > INLINE_CHARS:
-            return await self.run_long(chars, work)
-        await self.take_turn(chars * CHECK_SECONDS)
-        return work()
+    runner: TurnRunner = field(default_factory=TurnRunner)
 
 
 async def translate_segment(
@@ -104,7 +73,7 @@ async def translate_segment(
     """
     emojis: tuple[emoji.EmojiPosition, ...] = ()
     if has_placeholders(text):
-        text, emojis = await context.run(len(text), partial(emoji.remove_emoji, text, placeholders))
+        text, emojis = await context.runner.run(len(text), partial(emoji.remove_emoji, text, placeholders))
     if emojis:
         result = SegmentResult(text)
         if needs_translation(text):
@@ -112,7 +81,7 @@ async def translate_segment(
         if result.text is None:
             return result
         restore = partial(emoji.restore_emoji, result.text, emojis)
-        return replace(result, text=await context.run(len(result.text), restore))
+        return replace(result, text=await context.runner.run(len(result.text), restore))
     attempts = SegmentAttempts()
     stage = await _try_whole(text, placeholders, context, attempts)
     if stage is not None:
@@ -122,7 +91,7 @@ async def translate_segment(
     # Cuts at placeholders end by themselves, because such pieces have none left.
     can_cut = depth < MAX_DEPTH or has_placeholders(text)
     cut = partial(cut_into_pieces, text, context.pair.source, anywhere=not attempts.has_text)
-    parts = await context.run(len(text), cut) if can_cut else []
+    parts = await context.runner.run(len(text), cut) if can_cut else []
     pieces = await _translate_pieces(parts, placeholders, context, depth)
     if pieces is not None and attempts.add(pieces):
         return attempts.result("pieces")
@@ -134,11 +103,11 @@ async def _try_whole(
 ) -> Stage | None:
     """Try the stages without cuts; return the successful one."""
     if context.masks is not None:
-        masks = await context.run(len(text), partial(context.masks.masks, text, context.pair))
+        masks = await context.runner.run(len(text), partial(context.masks.find, text, context.pair))
         masked = await _request_masked(text, placeholders, context, masks)
         if masked is not None and attempts.add(masked):
             return "masked"
-    encodings = await context.run(len(text), partial(_encodings, text, placeholders, context.family))
+    encodings = await context.runner.run(len(text), partial(_encodings, text, placeholders, context.family))
     if not encodings:
         return None
     first = encodings[0]
@@ -149,7 +118,7 @@ async def _try_whole(
     sampling = context.sampling if second is not first else retry_sampling(context.sampling)
     if attempts.add(await _request(text, second, placeholders, context, sampling)):
         return "second"
-    lost = await context.run(len(text), lambda: list(masks_of_values(text, attempts.lost_values, context.pair)))
+    lost = await context.runner.run(len(text), lambda: list(masks_of_values(text, attempts.lost_values, context.pair)))
     masked = await _request_masked(text, placeholders, context, lost)
     if masked is not None and attempts.add(masked):
         return "masked"
@@ -183,8 +152,8 @@ async def request_alternative(
     """
     emojis: tuple[emoji.EmojiPosition, ...] = ()
     if has_placeholders(text):
-        text, emojis = await context.run(len(text), partial(emoji.remove_emoji, text, placeholders))
-    encodings = await context.run(len(text), partial(_encodings, text, placeholders, context.family))
+        text, emojis = await context.runner.run(len(text), partial(emoji.remove_emoji, text, placeholders))
+    encodings = await context.runner.run(len(text), partial(_encodings, text, placeholders, context.family))
     if not encodings or not needs_translation(text):
         return SegmentResult(None)
     result = await _request(text, encodings[0], placeholders, context, sampling)
@@ -193,7 +162,7 @@ async def request_alternative(
     if not emojis:
         return result
     restore = partial(emoji.restore_emoji, result.text, emojis)
-    return replace(result, text=await context.run(len(result.text), restore))
+    return replace(result, text=await context.runner.run(len(result.text), restore))
 
 
 async def _request_masked(
@@ -201,13 +170,13 @@ async def _request_masked(
 ) -> SegmentResult | None:
     """Request an output with masks; None if nothing can be masked."""
     style = context.family.placeholder_style
-    masked = mask(text, placeholders, masks, style)
+    masked = apply_masks(text, placeholders, masks, style)
     if masked is None:
         return None
     encoded = placeholder_encoding.encode_in_style(masked.text, masked.placeholders, style)
     if encoded is None:
         return None
-    return await _request(text, encoded, masked.placeholders, context, context.sampling, masked.unmasked)
+    return await _request(text, encoded, masked.placeholders, context, context.sampling, masked.restore)
 
 
 def _encodings(text: str, placeholders: Sequence[Placeholder], family: PromptFamily) -> list[EncodedText]:
@@ -234,7 +203,7 @@ async def _request(
     output = await context.request_output(encoded.text, terms, sampling)
     check = partial(_checked, source, encoded, output, placeholders, context, restore)
     restored = max(0, len(source) - len(encoded.text))  # as many characters as the masks stand for
-    return await context.run(len(source) + len(output.text) + restored, check)
+    return await context.runner.run(len(source) + len(output.text) + restored, check)
 
 
 def _checked(
@@ -307,7 +276,7 @@ async def _translate_pieces(
     for index, result in zip(indices, results, strict=True):
         if result.text is not None:
             translated[index] = result.text
-    return await context.run(len("".join(parts)), partial(_joined, parts, translated, results, context))
+    return await context.runner.run(len("".join(parts)), partial(_joined, parts, translated, results, context))
 
 
 def _joined(

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from apiserver.catalog.calibration import Calibration
-from apiserver.catalog.model_entry import ModelEntry
-from apiserver.engine.interface import Engine, GenerationRequest, GenerationResult
-from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens
-from apiserver.guards.quality_guard import QualityGuard
-from apiserver.metrics import ApiServerMetrics
-from apiserver.prompts.family import PromptFamily
-from apiserver.prompts.sampling import Sampling
-from apiserver.scheduling.admission import ModelAdmission
-from apiserver.scheduling.batch_slots import CANARY_PRIORITY, SHORT_SEGMENTS, BatchSlots
-from apiserver.scheduling.planning_queue import PlanningQueue
+from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, rounded
+from apiserver.translation.engine_requests import EngineRequests, TurnRunner
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.planner import INLINE_WRITE_CHARS, Plan, Step, TagStep, TextStep, untranslated_text
+from apiserver.translation.running_model import RunningModel
 from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import SegmentContext, translate_segment
-from shared.languages import LanguagePair
 from shared.protocol.answers import Notice, Translation, merge_notices
-from shared.protocol.priority import Lane
 from shared.runtime.tasks import gather_results
 
 
@@ -69,9 +58,9 @@ class SegmentPool:
         """Start one more worker, up to the limit; only during :meth:`run`."""
         if self._free_workers:
             self._free_workers -= 1
-            self._group.create_task(self._work())
+            self._group.create_task(self._run_worker())
 
-    async def _work(self) -> None:
+    async def _run_worker(self) -> None:
         for index in self._queue:
             step = self._plan.steps[index]
             if not isinstance(step, TextStep):
@@ -94,38 +83,12 @@ TEXT_CUT: Final = Notice(
 )
 # Steps that are copied on the event loop: about 2 ms.
 INLINE_STEPS: Final = 1000
-# Tokens of the context that must stay free for the answer, in addition to the source's length.
-ANSWER_MARGIN: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class RunningModel:
-    """A running model with the parts that texts need.
-
-    ``encoders`` are by pair, ``calibrations`` by its label. All models of a server share ``planning``.
-    """
-
-    entry: ModelEntry
-    engine: Engine
-    encoders: Mapping[LanguagePair, PromptEncoder]
-    sampling: Sampling
-    guard: QualityGuard
-    metrics: ApiServerMetrics
-    admission: ModelAdmission
-    slots: BatchSlots
-    calibrations: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
-    planning: PlanningQueue = field(default_factory=PlanningQueue)
-    family: PromptFamily = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "family", self.entry.family)
 
 
 class TextTranslation:
     """Translation of one planned text.
 
-    ``turn``: of its caller's texts, the one with the lowest turn gets slots first. Mutable state: the number of engine
-    requests sent.
+    ``turn``: of its caller's texts, the one with the lowest turn gets slots first. Mutable state: its alternatives.
     """
 
     def __init__(self, model: RunningModel, work: WorkItem, plan: Plan, index: int, turn: int) -> None:
@@ -133,29 +96,24 @@ class TextTranslation:
         self._work = work
         self._plan = plan
         self._index = index
-        self._turn = turn
         self._is_long = plan.segment_count > SHORT_SEGMENTS
-        self._lane = None if work.canary else Lane.of(work.priority, is_long=self._is_long)
-        self._encoder = model.encoders[plan.pair]
-        self._requests = 0
         self._alternatives: list[SegmentResult] | None = None
-        self._pool: SegmentPool | None = None
         kinds = model.entry.masks
-        masks = MaskPolicy(kinds, partial(self._encoder.count, counted={})) if kinds else None
+        count = partial(model.encoders[plan.pair].count, counted={})
         self._scorer: ConfidenceScorer | None = None
         if work.request.wants_confidence:
             self._scorer = ConfidenceScorer(plan.pair, model.calibrations.get(str(plan.pair)))
-        self._run_long = partial(model.planning.run, work.caller)
+        self._runner = TurnRunner(partial(model.planning.run, work.caller), model.planning.turns.take)
+        self._requests = EngineRequests(model, work, plan, index, turn, self._runner)
         self._context = SegmentContext(
             plan.pair,
             model.family,
             model.sampling,
             model.guard,
-            self.request_output,
-            masks,
+            self._requests.output,
+            MaskPolicy(kinds, count) if kinds else None,
             self._scorer,
-            self._run_long,
-            model.planning.turns.take,
+            self._runner,
         )
 
     async def run(self) -> Translation:
@@ -203,14 +161,14 @@ class TextTranslation:
         texts = [""] * len(plan.nested)
         queue = iter(enumerate(plan.nested))
 
-        async def work() -> None:
+        async def translate_next() -> None:
             for index, nested in queue:
                 part = await self._translate_plan(nested.plan, is_nested=True)
                 texts[index] = untranslated_text(nested.plan) if part.text is None else part.text
                 warnings.extend(part.warnings())
                 confidences.append(part.confidence)
 
-        await gather_results(work() for _ in range(min(len(texts), 2 * self._model.slots.long_width)))
+        await gather_results(translate_next() for _ in range(min(len(texts), 2 * self._model.slots.long_width)))
         return texts
 
     def _with_confidence(self, result: Translation, confidences: Sequence[Confidence | None]) -> Translation:
@@ -221,40 +179,6 @@ class TextTranslation:
             result.alternatives_confidence = [rounded(each.confidence) for each in self._alternatives]
         least = self._work.request.min_confidence
         return result if least is None else result.at_least(least)
-
-    async def request_output(self, text: str, terms: Mapping[str, str], sampling: Sampling) -> GenerationResult:
-        """Request one output from the engine.
-
-        A prompt that leaves no space for an answer counts as an answer cut at its length.
-
-        Raises:
-            EngineGoneError: the engine died.
-        """
-        engine, lane = self._model.engine, self._lane
-        if lane is not None:
-            await self._model.slots.acquire(lane, self._work, self._turn)  # before the prompt is encoded
-        try:
-            if lane is not None and self._pool is not None:
-                self._pool.grow()
-            work = self._work
-            encode = partial(self._encoder.ids, text, terms, work.counted, work.context)
-            chars = len(text) + len(work.context) + sum(map(len, (*terms, *terms.values())))
-            prompt = await self._context.run(chars, encode)
-            free_tokens = engine.max_model_len - len(prompt)
-            if free_tokens < ANSWER_MARGIN:
-                return GenerationResult("", "length")
-            has_context = not terms or self._encoder.takes_context_with_terms
-            context_tokens = work.context_tokens if has_context else 0
-            source_tokens = max(0, len(prompt) - self._encoder.bare_length - context_tokens)
-            max_tokens = min(max_output_tokens(source_tokens), free_tokens)
-            priority = CANARY_PRIORITY if lane is None else lane
-            request_id = f"{work.request_id}-{self._index}-{self._requests}"
-            self._requests += 1
-            request = GenerationRequest(prompt, sampling, max_tokens, priority, self._scorer is not None)
-            return await engine.generate(request, request_id)
-        finally:
-            if lane is not None:
-                self._model.slots.release(lane)
 
     async def _translate_plan(
         self, plan: Plan, on_delta: Callable[[str], None] | None = None, *, is_nested: bool = False
@@ -278,15 +202,16 @@ class TextTranslation:
             # its turn. While it waits for its first slot, one is enough (docs/decisions/0011-translation-core.md).
             most = min(segments, 2 * self._model.slots.long_width) if self._is_long else segments
             pool = SegmentPool(plan, self._translate_step, add, most)
-            self._pool = pool if self._is_long and not is_nested else None
-            await pool.run(1 if self._pool is not None else most)
+            grows = self._is_long and not is_nested
+            self._requests.on_slot = pool.grow if grows else None
+            await pool.run(1 if grows else most)
         while assembler.advance():  # noqa: ASYNC110 - lets the event loop run: a text may have 200,000 steps without words
             await asyncio.sleep(0)
         assembler.close()
         if results is not None:
             most = self._work.request.alternatives
             assemble = partial(assemble_alternatives, plan, results, assembler.text, most)
-            self._alternatives = await self._context.run(most * len(assembler.text or ""), assemble)
+            self._alternatives = await self._runner.run(most * len(assembler.text or ""), assemble)
         return assembler
 
     async def _prepare(self, assembler: Assembler, index: int, step: Step, translated: str | None) -> None:
@@ -295,9 +220,9 @@ class TextTranslation:
             return
         text = translated or step.text
         if len(text) > INLINE_WRITE_CHARS:
-            assembler.prepare(index, await self._run_long(len(text), partial(step.block.write, text)))
+            assembler.prepare(index, await self._runner.run_long(len(text), partial(step.block.write, text)))
         else:
-            await self._context.take_turn(len(text))
+            await self._runner.take_turn(len(text))
 
     async def _translate_step(self, step: TextStep) -> SegmentResult:
         """Translate one segment, count its outcome, and free its capacity."""
@@ -306,8 +231,7 @@ class TextTranslation:
             result = await translate_with_alternatives(step.text, placeholders, self._context, count)
         else:
             result = await translate_segment(step.text, placeholders, self._context)
-        if not self._work.is_shadow:
-            self._count(result)
+        self._count(result)
         self._model.admission.finish(self._work, self._work.units_per_segment)
         return result
 

@@ -8,14 +8,15 @@ from itertools import count
 from typing import Final
 
 from apiserver.engine.interface import Engine
-from apiserver.formats.xml.tokens import XmlSyntaxError
+from apiserver.formats.xml_tokens import XmlSyntaxError
 from apiserver.protection.placeholders import Protection
-from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.planning_queue import slices
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.segmentation.segmenter import Budget
+from apiserver.translation.engine_requests import ANSWER_MARGIN
 from apiserver.translation.planner import Plan, TranslateOptions, plan_text
-from apiserver.translation.text_translation import ANSWER_MARGIN, RunningModel, TextTranslation
+from apiserver.translation.running_model import RunningModel
+from apiserver.translation.text_translation import TextTranslation
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
 from shared.protocol.translate_request import TextFormat
@@ -24,7 +25,7 @@ from shared.runtime.tasks import gather_results
 # A smaller segment holds no sentence: terms and prompt leave too little of the context.
 MIN_SEGMENT_TOKENS: Final = 16
 # About 2 ms of planning. Longer texts are planned in a thread, so that the event loop does not wait.
-INLINE_CHARS: Final = 2000
+INLINE_PLAN_CHARS: Final = 2000
 # The worst markup takes 13 µs a character, twenty times a sentence's.
 INLINE_MARKUP_CHARS: Final = 500
 # At most, for the longest text that is planned on the event loop.
@@ -56,10 +57,7 @@ class Translator:
             EngineGoneError: the engine died.
         """
         plans = await self.plan(work)
-        segments = [plan.segment_count for plan in plans]
-        work.units_per_segment = work.cost / max(1, sum(segments))
-        if max(segments) <= SHORT_SEGMENTS:
-            work.queue_seconds = self._model.admission.queue_deadline(work.priority)
+        self._model.admission.note_plan(work, [plan.segment_count for plan in plans])
         return await gather_results(
             TextTranslation(self._model, work, plan, index, next(self._turns)).run() for index, plan in enumerate(plans)
         )
@@ -81,7 +79,7 @@ class Translator:
         if request.context:
             self._add_context(work)
         budget = await self._budget(work, options.protection.terms, counted)
-        inline_chars = INLINE_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS
+        inline_chars = INLINE_PLAN_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS
         entries = len(request.terms) + len(request.do_not_translate)
         share = work.chars * (INLINE_ENTRIES + entries) / (inline_chars * INLINE_ENTRIES)
         if share <= 1:
@@ -118,7 +116,7 @@ class Translator:
         if in_prompt:
             chars = sum(map(len, (*terms, *terms.values())))
             encode = partial(encoder.ids, "", terms)
-            run_long = chars > INLINE_CHARS
+            run_long = chars > INLINE_PLAN_CHARS
             ids = await self._model.planning.run(work.caller, chars, encode) if run_long else encode()
             prompt_tokens = len(ids)
         prompt_tokens += work.context_tokens

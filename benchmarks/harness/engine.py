@@ -22,7 +22,7 @@ from apiserver.protection.placeholders import Protection
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import TranslateOptions
-from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.running_model import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation

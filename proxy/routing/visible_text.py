@@ -22,7 +22,7 @@ _CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "va
 _AFTER_OPEN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/!?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _COMMENT_END: Final = re.compile(r"--!?>")
-# The API server translates these (apiserver/formats/html/attributes.py); here of any element.
+# The API server translates these (apiserver/formats/html_reader.py); here of any element.
 _VISIBLE_ATTRIBUTES: Final = frozenset(
     "abbr alt aria-description aria-label aria-placeholder aria-roledescription label placeholder title".split()  # noqa: SIM905
 )

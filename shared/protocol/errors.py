@@ -217,10 +217,6 @@ class UnknownDictionaryError(PairwayError, status=404, code="unknown-dictionary"
         super().__init__(message, facts={"pairs": list(known)})
 
 
-class UnknownModelError(PairwayError, status=404, code="unknown-model", title="Unknown model"):
-    """No model, or no entry of the catalog, has this name."""
-
-
 class ChangeRefusedError(PairwayError, status=409, code="change-refused", title="Model change refused"):
     """The model cannot be changed so, or not now; nothing has changed."""
 

@@ -30,11 +30,6 @@ def caller_from_header(value: str | None) -> str:
     return value if value is not None and _CALLER_TAG.fullmatch(value) else ""
 
 
-def forbids_storing(cache_control: str | None) -> bool:
-    """Return whether the sender forbids to keep its texts."""
-    return cache_control is not None and NO_STORE in cache_control.lower()
-
-
 def validate_token(token: SecretStr) -> SecretStr:
     """Return a setting's token, which may be empty.
 

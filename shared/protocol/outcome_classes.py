@@ -37,7 +37,6 @@ OUTCOME_CLASSES: Final[Mapping[str, OutcomeClass]] = {
     "unknown-dictionary": "client",
     "unknown-glossary": "client",
     "unknown-key": "client",
-    "unknown-model": "client",
     "unknown-pair": "client",
     "unknown-replica": "client",
     "unsupported-media": "client",

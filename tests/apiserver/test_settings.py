@@ -82,3 +82,9 @@ def test_memory_that_the_largest_body_would_not_fit_is_refused(monkeypatch: pyte
         load_settings(ApiServerSettings)
     monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "541065216")
     assert load_settings(ApiServerSettings).max_texts_bytes == 256 * (2_097_152 + 64 * 256)
+
+
+def test_removed_setting_is_refused_with_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APISERVER_SHADOW_SHARE", "0.1")
+    with pytest.raises(SettingsError, match=r"APISERVER_SHADOW_SHARE was removed; .*bench-quality"):
+        load_settings(ApiServerSettings)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver.formats.markdown import escaping
+from apiserver.formats import markdown_writer
 from apiserver.guards import cleanup, length, scripts
 from apiserver.guards.names import word_lists
 from apiserver.guards.numbers import dates_and_times, east_asian_reader, vocabulary
-from apiserver.hosting.routing import Routing
+from apiserver.hosting.server_hosts import Routing
 from apiserver.protection import number_conventions
 from tests.bounds.places import Place, cache_place, fresh_pair, fresh_tag
 
@@ -47,13 +47,15 @@ def apiserver_places() -> Sequence[Place]:
         cache_place(word_lists._words, lambda number: word_lists._words(sorted(word_lists.LISTED)[number % 4])),
         # Each of six yes or no.
         Place(
-            "apiserver.formats.markdown.escaping.writing",
+            "apiserver.formats.markdown_writer.writing",
             64,
-            lambda: escaping.writing.cache_info().currsize,
-            lambda number: escaping.writing(**{name: bool(number >> bit & 1) for bit, name in enumerate(_WRITING)}),
+            lambda: markdown_writer.writing.cache_info().currsize,
+            lambda number: markdown_writer.writing(
+                **{name: bool(number >> bit & 1) for bit, name in enumerate(_WRITING)}
+            ),
         ),
         Place(
-            "apiserver.hosting.routing.Routing.of",
+            "apiserver.hosting.server_hosts.Routing.of",
             serving.cache_info().maxsize,  # pyright: ignore[reportFunctionMemberAccess] - it is an lru_cache
             lambda: serving.cache_info().currsize,  # pyright: ignore[reportFunctionMemberAccess]
             lambda number: serving(fresh_pair(number)),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 
-from apiserver import api, model_api
+from apiserver import api
 from apiserver.catalog import loader
 from apiserver.metrics import ApiServerMetrics
 from proxy.app import create_app
@@ -91,7 +91,6 @@ def api_routes_app() -> FastAPI:
     """Return an app with the API server's routes, which needs no catalog."""
     app = FastAPI()
     app.include_router(api.routes)
-    app.include_router(model_api.routes)
     return app
 
 

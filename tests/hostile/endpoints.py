@@ -511,13 +511,6 @@ def _apiserver() -> Rows:
     }.items():
         yield Row("apiserver", "POST /translate", name, TEXT_CHARS, make, frozenset({200, 502}))
     yield from posted("apiserver", "POST /translate", bodies.json_bodies(_OPTIONS, texts="text"))
-    orders = {
-        "/models/changes": {"model": "none"},
-        "/models/rollback": {"model": "none"},
-        "/models/changes/current/switch": {"a": 1},
-    }
-    for path, base in orders.items():
-        yield from posted("apiserver", f"POST {path}", bodies.json_bodies(base), limit=OPERATOR_BYTES, headers=OPERATOR)
     yield from posted(
         "apiserver", "POST /models/reload", bodies.json_bodies({"unknown": 1}), limit=OPERATOR_BYTES, headers=OPERATOR
     )

@@ -1,4 +1,4 @@
-"""A model is changed and changed back by real processes and engines under load: no request fails, nothing is left."""
+"""A catalog is reloaded, and reloaded back, by real processes and engines under load: no request fails, nothing is left."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ RATE = 4.0
 PAIRS = {"en-de", "de-en"}
 CATALOG = """
 models:
-  en-de: &model
+  {name}:
     path: {root}/models/en-de
     pairs: [en-de, de-en]
     prompt: demo-tags
     segment: {{tokens: 48, sentences: 1}}
     engine: {{dtype: bfloat16, max_model_len: 512, max_num_seqs: 16, kv_cache_memory_bytes: 67108864, enforce_eager: true}}
-  en-de-v2: *model
 """
 
 
-async def order(environment: dict[str, str], *arguments: str) -> str:
+async def run_changes(environment: dict[str, str], *arguments: str) -> str:
     """Run the operator's program; return what it printed."""
     command = (sys.executable, "-m", "apiserver.changes", *arguments)
     program = await asyncio.create_subprocess_exec(
@@ -53,11 +52,10 @@ async def model_of(client: httpx.AsyncClient, text: str) -> str:
 
 async def test_model_is_changed_and_back_under_load(tmp_path: Path) -> None:
     catalog = tmp_path / "models.yaml"
-    catalog.write_text(CATALOG.format(root=ROOT))
+    catalog.write_text(CATALOG.format(root=ROOT, name="en-de"))
     port, proxy_port = free_port(), free_port()
     environment = {
         "APISERVER_CATALOG": str(catalog),
-        "APISERVER_MODELS": "en-de",
         "APISERVER_OPERATOR_TOKEN": TOKEN,
         "APISERVER_PORT": str(port),
         # A loading engine takes a core from the one that serves; this machine may have no other.
@@ -90,10 +88,12 @@ async def test_model_is_changed_and_back_under_load(tmp_path: Path) -> None:
 
                 await wait_until(is_served, START_SECONDS, "the proxy serves")
                 async with steady_load(client, "en", "de", RATE) as load:
-                    assert "switched" in await order(environment, "change", "en-de", "en-de-v2")
+                    catalog.write_text(CATALOG.format(root=ROOT, name="en-de-v2"))
+                    assert "en-de -> en-de-v2: switched" in await run_changes(environment, "reload")
                     assert await model_of(client, "Where is the station?") == "en-de-v2"
                     assert len(server.children("EngineCore")) == 1, "the old engine is unloaded"
-                    assert "switched" in await order(environment, "rollback")
+                    catalog.write_text(CATALOG.format(root=ROOT, name="en-de"))
+                    assert "en-de-v2 -> en-de: switched" in await run_changes(environment, "reload")
                     assert await model_of(client, "Where is my house?") == "en-de"
                 assert load.samples
                 assert not load.failed()

@@ -1,4 +1,4 @@
-"""Hosts and plans of the tests of model changes."""
+"""Hosts and catalogs of the tests of reloads."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import random
 import time
 from typing import Any
 
+from apiserver.catalog.loader import Catalog
 from apiserver.catalog.model_entry import ModelEntry
-from apiserver.changes.plan import ChangeKind, ChangePlan
+from apiserver.changes.plan import CatalogComparison, compare
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
-from apiserver.hosting.host_builder import HostBuilder
 from apiserver.hosting.model_host import HostServices, HostSettings, ModelHost
+from apiserver.hosting.server_hosts import HostBuilder
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import QueueBounds
 from tests.support.scripted_engine import ScriptedFactory
@@ -42,5 +43,6 @@ def host_of(entry: ModelEntry, rank: int = 0, metrics: ApiServerMetrics | None =
     return builder.host(entry, dict.fromkeys(entry.all_pairs, rank))
 
 
-def plan_of(entry: str = "new", **more: Any) -> ChangePlan:
-    return ChangePlan(ChangeKind.CHANGE, host_of(entry_of("old")), entry_of(entry), {}, **more)
+def compared(hosts: list[ModelHost], *entries: ModelEntry) -> CatalogComparison:
+    """Return how a catalog of these entries differs from the hosts."""
+    return compare(Catalog(entries, entries), hosts, {})

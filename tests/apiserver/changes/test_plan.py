@@ -1,37 +1,126 @@
-"""What a model change replaces, and what it refuses."""
+"""What a reload replaces, in which order, and what it refuses."""
 
 from __future__ import annotations
 
 import pytest
 
-from apiserver.changes.plan import check_entry, hosted, ranks_of
-from shared.languages import LanguagePair
-from shared.protocol.errors import ChangeRefusedError, UnknownModelError
-from tests.apiserver.changes.samples import entry_of, host_of
+from apiserver.catalog.model_entry import ModelEntry
+from apiserver.changes.memory import MIB
+from apiserver.changes.plan import PlannedChange, check_fits, plan_changes
+from apiserver.hosting.model_host import ModelHost
+from shared.protocol.errors import ChangeRefusedError
+from tests.apiserver.changes.samples import compared, entry_of, host_of
+from tests.apiserver.integration.operated_server import FakeMemory
 
 
-def test_hosted_names_all_for_an_unknown_model() -> None:
-    hosts = [host_of(entry_of("a")), host_of(entry_of("b"))]
-    assert hosted(hosts, "b") is hosts[1]
-    with pytest.raises(UnknownModelError, match="hosts no model c; it hosts a, b"):
-        hosted(hosts, "c")
+def hosts_of(*entries: ModelEntry) -> list[ModelHost]:
+    return [host_of(entry) for entry in entries]
 
 
-def test_entry_without_a_pair_is_refused() -> None:
-    old = host_of(entry_of("a"))
+def shown(changes: list[PlannedChange]) -> list[tuple[str | None, list[str]]]:
+    """Return each change's entry and what it replaces."""
+    return [(change.entry and change.entry.name, [host.entry.name for host in change.replaced]) for change in changes]
+
+
+def planned(hosts: list[ModelHost], *entries: ModelEntry, remove: bool = False) -> list[tuple[str | None, list[str]]]:
+    return shown(plan_changes(hosts, compared(hosts, *entries), remove=remove))
+
+
+def refusal(hosts: list[ModelHost], *entries: ModelEntry) -> ChangeRefusedError:
     with pytest.raises(ChangeRefusedError) as caught:
-        check_entry([old], old, entry_of("b", "en-de", "en-fr"))
-    assert caught.value.facts == {"missing_pairs": ["de-en"]}
+        plan_changes(hosts, compared(hosts, *entries), remove=False)
+    return caught.value
 
 
-def test_entry_hosted_elsewhere_is_refused() -> None:
-    old, other = host_of(entry_of("a")), host_of(entry_of("b"))
-    with pytest.raises(ChangeRefusedError, match="b is hosted here already"):
-        check_entry([old, other], old, entry_of("b"))
-    check_entry([old, other], old, entry_of("a"))
+A, B = entry_of("a", "en-de", "de-en"), entry_of("b", "en-fr")
 
 
-def test_new_model_takes_the_old_ranks() -> None:
-    old = host_of(entry_of("a"), rank=2)
-    catalog_ranks = {LanguagePair("en", "de"): 5, LanguagePair("en", "fr"): 1}
-    assert ranks_of(old, catalog_ranks) == {LanguagePair("en", "de"): 2, LanguagePair("en", "fr"): 1}
+def test_catalog_that_is_served_needs_no_change() -> None:
+    assert planned(hosts_of(A, B), A, B) == []
+
+
+def test_states_of_entries_differ() -> None:
+    hosts = hosts_of(A, B)
+    states = compared(hosts, entry_of("a", "en-de", "de-en", path="o/other"), entry_of("c", "en-fr")).states
+    assert states == {"a": "changed", "c": "new", "b": "gone"}
+
+
+def test_changed_entry_replaces_the_host_of_its_name() -> None:
+    assert planned(hosts_of(A, B), entry_of("a", "en-de", "de-en", path="o/v2"), B) == [("a", ["a"])]
+
+
+def test_new_entry_is_loaded_beside_what_stays() -> None:
+    assert planned(hosts_of(A), A, entry_of("c", "en-de")) == [("c", [])]
+
+
+def test_new_entry_takes_the_place_of_those_that_are_gone() -> None:
+    assert planned(hosts_of(A, B), entry_of("multi", "en-de", "de-en", "en-fr")) == [("multi", ["a", "b"])]
+
+
+def test_gone_host_stays_until_all_its_pairs_are_served() -> None:
+    changes = planned(hosts_of(A), entry_of("one", "en-de"), entry_of("two", "de-en"))
+    assert changes == [("one", []), ("two", ["a"])]
+
+
+def test_gone_entry_without_a_successor_is_refused_by_name() -> None:
+    hosts = hosts_of(A, B, entry_of("c", "en-de"))
+    error = refusal(hosts, A, B)
+    assert "no longer has c, and no new entry takes the place" in error.detail
+    assert '"remove": true' in error.detail
+    assert error.facts == {"gone": ["c"], "missing_pairs": []}
+    assert planned(hosts, A, B, remove=True) == [(None, ["c"])]
+
+
+def test_entry_that_only_changed_is_no_successor() -> None:
+    hosts = hosts_of(A, entry_of("c", "en-de"))
+    assert refusal(hosts, entry_of("a", "en-de", "de-en", path="o/v2")).facts["gone"] == ["c"]
+
+
+def test_lost_pair_is_refused_by_name() -> None:
+    hosts = hosts_of(A, B)
+    error = refusal(hosts, entry_of("a", "en-de"), B)
+    assert "no longer serves de-en" in error.detail
+    assert error.facts == {"gone": [], "missing_pairs": ["de-en"]}
+    assert refusal(hosts, entry_of("c", "en-de"), B).facts == {"gone": [], "missing_pairs": ["de-en"]}
+    assert planned(hosts, entry_of("a", "en-de"), B, remove=True) == [("a", ["a"])]
+    assert planned(hosts, entry_of("c", "en-de"), B, remove=True) == [("c", ["a"])]
+
+
+def test_pair_that_moves_is_gained_before_it_is_lost() -> None:
+    hosts = hosts_of(A, B)
+    changes = planned(hosts, entry_of("a", "en-de"), entry_of("b", "en-fr", "de-en"))
+    assert changes == [("b", ["b"]), ("a", ["a"])]
+
+
+def test_pairs_that_change_places_are_refused() -> None:
+    hosts = hosts_of(entry_of("a", "en-de"), B)
+    assert "a, b exchange pairs" in refusal(hosts, entry_of("a", "en-fr"), entry_of("b", "en-de")).detail
+
+
+def test_entry_has_the_catalogs_rank() -> None:
+    hosts = hosts_of(A)
+    (change,) = plan_changes(hosts, compared(hosts, A, entry_of("c", "en-de")), remove=False)
+    assert {str(pair): rank for pair, rank in change.ranks.items()} == {"en-de": 1}
+
+
+def test_shares_are_checked_as_the_changes_follow() -> None:
+    half, whole = ({"gpu_memory_utilization": share} for share in (0.5, 0.6))
+    hosts = hosts_of(entry_of("a", "en-de", engine=half))
+    plans = plan_changes(hosts, compared(hosts, entry_of("a", "en-de", engine=whole)), remove=False)
+    memory = FakeMemory(kind="cuda")
+    with pytest.raises(ChangeRefusedError, match=r"a 0\.5, a \(new\) 0\.6\) exceed 1"):
+        check_fits(plans, hosts, memory, swap=False)
+    check_fits(plans, hosts, memory, swap=True)
+
+
+def test_swap_of_unknown_memory_is_the_operators_choice() -> None:
+    hosts = hosts_of(entry_of("a", "en-de"))
+    plans = plan_changes(hosts, compared(hosts, entry_of("a", "en-de", path="o/v2")), remove=False)
+    with pytest.raises(ChangeRefusedError, match="is not known"):
+        check_fits(plans, hosts, FakeMemory(available=MIB), swap=False)
+    check_fits(plans, hosts, FakeMemory(available=MIB), swap=True)
+
+
+def test_removal_needs_no_memory() -> None:
+    hosts = hosts_of(A, B)
+    check_fits(plan_changes(hosts, compared(hosts, A), remove=True), hosts, FakeMemory(available=0), swap=False)

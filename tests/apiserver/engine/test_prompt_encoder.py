@@ -9,8 +9,7 @@ import pytest
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.prompts.builtin_prompts import FAMILIES
-from apiserver.prompts.pair_prompt import ControlToken, PairPrompt
-from apiserver.prompts.template_slots import PromptError
+from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, PromptError
 from shared.languages import LanguagePair
 from tests.support.scripted_engine import FRAME, ScriptedEngine
 

@@ -1,14 +1,24 @@
-"""Blocks written again, and their placeholders' characters."""
+"""Documents, their builder, and the joining of lines."""
 
 from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apiserver.formats.document import (
     MAX_PLACEHOLDERS,
     Block,
     Document,
+    DocumentBuilder,
+    PlacedBlock,
     Placeholder,
     PlaceholderKind,
+    as_one_line,
     has_words,
+    joined_lines,
     placeholder_char,
     placeholder_char_or_empty,
     placeholder_index,
@@ -55,3 +65,52 @@ def test_no_character_beyond_the_last_placeholder() -> None:
 def test_white_space_and_placeholders_are_no_words() -> None:
     assert has_words(" a ")
     assert not has_words(f" \n{placeholder_char(0)}")
+
+
+def test_text_between_blocks_is_kept() -> None:
+    builder = DocumentBuilder("0123456789", 1, 9)
+    first, second = Block("23", (), "23"), Block("56", (), "56")
+    builder.place(PlacedBlock(2, 4, first))
+    builder.place(PlacedBlock(5, 7, second))
+    assert builder.parts() == ("1", first, "4", second, "78")
+
+
+def test_nothing_is_added_without_text_between() -> None:
+    builder = DocumentBuilder("ab", 0, 2)
+    block = Block("ab", (), "ab")
+    builder.place(PlacedBlock(0, 2, block))
+    assert builder.parts() == (block,)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "line"),
+    [
+        ("a\nb", "a b", "a b"),
+        ("a \r\n\tb", "a b", "a b"),
+        ("a\rb", "a b", "a b"),
+        ("a\n\nb", "a\n\nb", "a b"),
+        ("a\n \n b", "a\n \n b", "a b"),
+        ("\n a  b\u00a0c\td \n", "\n a  b\u00a0c\td \n", "\n a b\u00a0c d \n"),
+        ("\n\n", "\n\n", "\n\n"),
+        ("", "", ""),
+    ],
+)
+def test_lines_are_joined(text: str, lines: str, line: str) -> None:
+    assert joined_lines(text) == lines
+    assert as_one_line(text) == line
+
+
+@given(st.text(st.sampled_from("a \n\r\t\u00a0\u2028"), max_size=30))
+def test_joining_keeps_words_and_outer_space(text: str) -> None:
+    for changed in (joined_lines(text), as_one_line(text)):
+        assert changed.split() == text.split()
+        assert len(changed) - len(changed.strip()) == len(text) - len(text.strip())
+    assert as_one_line(text).strip().splitlines() in ([], [as_one_line(text).strip()])
+
+
+@pytest.mark.parametrize("unit", ["\n", " ", "a\n", "\r\n ", "a \n \n", "\t"])
+def test_joining_takes_linear_time(unit: str) -> None:
+    started = time.process_time()
+    joined_lines(unit * 200_000)
+    as_one_line(unit * 200_000)
+    assert time.process_time() - started < 5, "a bound on the work, not a measurement"

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.formats.document import MAX_PLACEHOLDERS, Block, PlaceholderKind, placeholder_char
-from apiserver.formats.document_builder import DocumentBuilder, PlacedBlock, TextRun
+from apiserver.formats.document import (
+    MAX_PLACEHOLDERS,
+    Block,
+    DocumentBuilder,
+    PlacedBlock,
+    PlaceholderKind,
+    TextRun,
+    placeholder_char,
+)
 from apiserver.formats.parser import parse
 from apiserver.formats.tag_nesting import BlockBuilder
 from shared.protocol.translate_request import TextFormat

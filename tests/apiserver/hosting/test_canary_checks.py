@@ -12,7 +12,7 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.canary_checks import CanaryChecks, CanaryRound
 from apiserver.metrics import ApiServerMetrics
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
-from apiserver.translation.text_translation import RunningModel
+from apiserver.translation.running_model import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError

@@ -23,8 +23,8 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.model_host import (
     CANARY_RETRY_SECONDS,
     HANGS,
-    RETRY_AFTER_SECONDS,
     STALLED,
+    START_RETRY_SECONDS,
     HostServices,
     HostSettings,
     ModelHost,
@@ -337,7 +337,7 @@ async def test_unavailable_pair_says_when_it_should_be_ready(factory: ScriptedFa
     host = host_of(factory, clock)
     pair = ENTRY.all_pairs[0]
     factory.gates["m"] = asyncio.Event()
-    assert host.unavailable(pair).retry_after == RETRY_AFTER_SECONDS
+    assert host.unavailable(pair).retry_after == START_RETRY_SECONDS
     await host.tick()
     await asyncio.sleep(0)
     clock.now += 7.5

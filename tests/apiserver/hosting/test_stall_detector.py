@@ -25,7 +25,7 @@ class Watched:
         """Look every tenth of a second; return the silence."""
         for _ in range(round(seconds / LOOK)):
             self.now += LOOK
-            self.pulse.check()
+            self.pulse.update()
             for _ in range(10):  # a ping goes and comes
                 await asyncio.sleep(0)
         return self.pulse.silence
@@ -70,7 +70,7 @@ async def test_cancelled_work_does_not_end_the_silence(watched: Watched) -> None
 async def test_late_check_counts_for_little(watched: Watched) -> None:
     watched.engine.running = 1
     watched.now += 100
-    assert watched.pulse.check() == MAX_SECONDS_PER_CHECK
+    assert watched.pulse.update() == MAX_SECONDS_PER_CHECK
 
 
 async def test_ping_of_a_dead_engine_raises_nothing(watched: Watched) -> None:

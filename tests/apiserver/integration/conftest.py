@@ -22,7 +22,7 @@ async def operated(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "config.json").write_text("{}")
         (tmp_path / folder / "model.safetensors").write_text(folder)
-    settings = settings_for(CATALOG, models=("en-de", "en-fr"), operator_token=TOKEN)
+    settings = settings_for(CATALOG, operator_token=TOKEN)
     memory = FakeMemory()
     async with serving(factory, settings, memory) as served:
         await served.until_ready()

@@ -20,10 +20,9 @@ CATALOG = f"""
 models:
   en-de: {{path: ./v1, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
   en-fr: {{path: ./fr, pairs: [en-fr, fr-en], prompt: demo-tags, {ENGINE}}}
-  en-de-v2: {{path: ./v2, pairs: [en-de, de-en], prompt: demo-tags, {ENGINE}}}
-  narrow: {{path: ./v2, pairs: [en-de], prompt: demo-tags, {ENGINE}}}
 """
-CHANGE = {"model": "en-de", "entry": "en-de-v2"}
+# Another entry for German in the place of the first, with other weights.
+RENAMED = CATALOG.replace("en-de: {path: ./v1", "en-de-v2: {path: ./v2")
 MIB = 1024**2
 PLENTY = 64 * 1024 * MIB
 WITHIN = 20
@@ -56,8 +55,14 @@ class Operated:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         return await self.served.client.request(method, path, json=body, headers=headers)
 
-    async def change(self, **more: object) -> httpx.Response:
-        return await self.call("POST", "/models/changes", {**CHANGE, **more})
+    async def reload(self, catalog: str | None = None, **order: object) -> httpx.Response:
+        """Order a reload, of another catalog if one is given."""
+        if catalog is not None:
+            self.catalog.write_text(catalog)
+        return await self.call("POST", "/models/reload", order)
+
+    async def cancel(self) -> httpx.Response:
+        return await self.call("DELETE", "/models/reload")
 
     async def models(self) -> dict[str, Any]:
         answer = await self.call("GET", "/models")
@@ -65,18 +70,23 @@ class Operated:
         return answer.json()
 
     async def ended(self) -> dict[str, Any]:
-        """Return the last change once none runs."""
+        """Return the last reload once none runs."""
 
         async def last() -> dict[str, Any]:
             models = await self.models()
-            return models["last_change"] if models["change"] is None else {}
+            return models["last_reload"] if models["reload"] is None else {}
 
-        return await wait_until(last, WITHIN, "the change ended")
+        return await wait_until(last, WITHIN, "the reload ended")
+
+    async def change_ended(self) -> dict[str, Any]:
+        """Return the only change of the last reload once none runs."""
+        (change,) = (await self.ended())["changes"]
+        return change
 
     async def until_step(self, step: str) -> None:
         async def reached() -> bool:
-            change = (await self.models())["change"]
-            return change is not None and change["step"] == step
+            reload = (await self.models())["reload"]
+            return reload is not None and any(change["step"] == step for change in reload["changes"])
 
         await wait_until(reached, WITHIN, step)
 

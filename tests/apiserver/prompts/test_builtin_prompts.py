@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from apiserver.prompts.builtin_prompts import FAMILIES
-from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, TextPiece
-from apiserver.prompts.template_slots import PromptError
+from apiserver.prompts.pair_prompt import ControlToken, PairPrompt, PromptError, TextPiece
 from models.tokenizer import ALONE, CLOSE, NAME, OPEN, PLACEHOLDERS, QUANTITY
 from shared.languages import LanguagePair, canonical_tag
 

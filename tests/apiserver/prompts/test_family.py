@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from apiserver.prompts.family import MessageTemplate, PromptFamily
-from apiserver.prompts.pair_prompt import ControlToken, TextPiece
-from apiserver.prompts.template_slots import PromptError
+from apiserver.prompts.pair_prompt import ControlToken, PromptError, TextPiece
 from shared.languages import LanguagePair
 from tests.apiserver.prompts.example_families import CHAT, CONTROLS, EN_DE, template
 

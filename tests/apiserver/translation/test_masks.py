@@ -10,7 +10,7 @@ from apiserver.guards.issues import ECHO, NAME_CHANGED
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
 from apiserver.protection.placeholder_encoding import encode_in_style
-from apiserver.translation.masks import MAX_MASKS, Mask, MaskPolicy, mask, masks_of_values
+from apiserver.translation.masks import MAX_MASKS, Mask, MaskPolicy, apply_masks, masks_of_values
 from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")
@@ -24,7 +24,7 @@ def policy(*kinds: MaskKind) -> MaskPolicy:
 
 
 def masked_parts(text: str, *kinds: MaskKind) -> list[tuple[str, str]]:
-    return [(text[each.start : each.end], each.target) for each in policy(*kinds).masks(text, EN_DE)]
+    return [(text[each.start : each.end], each.target) for each in policy(*kinds).find(text, EN_DE)]
 
 
 def name_mask(text: str, name: str) -> Mask:
@@ -58,16 +58,16 @@ def test_lost_values_are_masked_wherever_they_are_whole_words() -> None:
 def test_masks_come_behind_the_segments_own_placeholders() -> None:
     text = f"{A} met Zuzana."
     own = Placeholder(PlaceholderKind.NAME, "{x}", "{x}", is_text=True)
-    masked = mask(text, [own], [name_mask(text, "Zuzana")], DEMO)
+    masked = apply_masks(text, [own], [name_mask(text, "Zuzana")], DEMO)
     assert masked is not None
     assert masked.text == f"{A} met {B}."
     assert masked.placeholders[0] is own
-    assert masked.unmasked(f"{B} traf {A}.") == f"Zuzana traf {A}."
+    assert masked.restore(f"{B} traf {A}.") == f"Zuzana traf {A}."
 
 
 def test_number_of_masks_of_a_kind_is_bounded() -> None:
     text = ", ".join(["Zuzana"] * (2 * MAX_MASKS))
-    tagged = mask(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])], EN_DE)), TAGS)
+    tagged = apply_masks(text, [], list(masks_of_values(text, [NAME_CHANGED.with_values(["Zuzana"])], EN_DE)), TAGS)
     assert tagged is not None
     assert len(tagged.targets) == MAX_MASKS
 
@@ -80,40 +80,40 @@ def test_masks_count_the_own_placeholders_of_a_segment() -> None:
         Mask(text.index(number), text.index(number) + 2, PlaceholderKind.QUANTITY, number) for number in ("51", "52")
     ]
     style = FAMILIES["demo-tags"].placeholder_style
-    masked = mask(text, own, wanted, style)
+    masked = apply_masks(text, own, wanted, style)
     assert masked is not None
     assert list(masked.targets.values()) == ["Zuzana", "51", "Ifeoma"]
     assert masked.text.endswith(", 52")
     assert encode_in_style(masked.text, masked.placeholders, style) is not None
     full = " ".join([*map(placeholder_char, range(12)), "Zuzana"])
-    assert mask(full, own[:1] * 12, [name_mask(full, "Zuzana")], style) is None
+    assert apply_masks(full, own[:1] * 12, [name_mask(full, "Zuzana")], style) is None
 
 
 def test_neighbouring_names_are_one_mask() -> None:
     text = "Priyanka Deshmukh saw Zuzana."
-    masked = mask(text, [], [name_mask(text, name) for name in ("Priyanka", "Deshmukh", "Zuzana")], DEMO)
+    masked = apply_masks(text, [], [name_mask(text, name) for name in ("Priyanka", "Deshmukh", "Zuzana")], DEMO)
     assert masked is not None
     assert masked.text == f"{A} saw {B}."
-    assert masked.unmasked(f"{B} sah {A}.") == "Zuzana sah Priyanka Deshmukh."
+    assert masked.restore(f"{B} sah {A}.") == "Zuzana sah Priyanka Deshmukh."
 
 
 def test_parts_of_a_telephone_number_are_one_mask() -> None:
     text = "Call 0151 234567."
-    masked = mask(text, [], policy(MaskKind.NUMBERS).masks(text, EN_DE), DEMO)
+    masked = apply_masks(text, [], policy(MaskKind.NUMBERS).find(text, EN_DE), DEMO)
     assert masked is not None
     assert masked.text == f"Call {A}."
-    assert masked.unmasked(A) == "0151 234567"
+    assert masked.restore(A) == "0151 234567"
 
 
 def test_without_masks_there_is_no_masked_text() -> None:
-    assert mask("a", [], [], DEMO) is None
+    assert apply_masks("a", [], [], DEMO) is None
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Lukas", "Lukas’ Haus"), ("Zuzana", "Zuzanas Haus")])
 def test_genitive_is_written_as_german_does(name: str, expected: str) -> None:
-    masked = mask(name, [], [name_mask(name, name)], DEMO)
+    masked = apply_masks(name, [], [name_mask(name, name)], DEMO)
     assert masked is not None
-    assert masked.unmasked(f"{A}s Haus") == expected
+    assert masked.restore(f"{A}s Haus") == expected
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_genitive_is_written_as_german_does(name: str, expected: str) -> None:
     ],
 )
 def test_german_genitive_loses_its_s_before_a_possessive(text: str, name: str, output: str, expected: str) -> None:
-    masked = mask(text, [], [name_mask(text, name)], DEMO)
+    masked = apply_masks(text, [], [name_mask(text, name)], DEMO)
     assert masked is not None
-    assert masked.unmasked(output) == expected
+    assert masked.restore(output) == expected
 
 
 def test_number_inside_a_masked_name_is_no_mask_of_its_own() -> None:
     text = "Is the Velox 5 faster than 12 others?"
-    masked = mask(text, [], policy(*MaskKind).masks(text, EN_DE), DEMO)
+    masked = apply_masks(text, [], policy(*MaskKind).find(text, EN_DE), DEMO)
     assert masked is not None
     assert list(masked.targets.values()) == ["Velox 5", "12"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.formats.xml.tokens import XmlSyntaxError
+from apiserver.formats.xml_tokens import XmlSyntaxError
 from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text

@@ -1,9 +1,12 @@
-"""A segment's attempts, and which one is taken."""
+"""A segment's results so far, and its pieces."""
 
 from __future__ import annotations
 
+import pytest
+
+from apiserver.formats.document import placeholder_char
 from apiserver.guards.issues import EMPTY, NAME_CHANGED, NUMBER_CHANGED, PLACEHOLDER_LOST, WRONG_LANGUAGE
-from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult
+from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, cut_into_pieces
 
 NAME, NUMBER = NAME_CHANGED.with_values(["Zuzana"]), NUMBER_CHANGED.with_values(["8:05"])
 
@@ -42,3 +45,22 @@ def test_lost_values_only_if_nothing_else_is_wrong() -> None:
     assert attempts_of(SegmentResult("eins", (NAME, NUMBER))).lost_values == (NAME, NUMBER)
     assert attempts_of(SegmentResult("eins", (NAME, WRONG_LANGUAGE))).lost_values == ()
     assert attempts_of(SegmentResult(None, (EMPTY,))).lost_values == ()
+
+
+A, B = placeholder_char(0), placeholder_char(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "anywhere", "parts"),
+    [
+        (f"This is {A}very important{B} for us.", False, ["This is", " ", A, "very important", B, " ", "for us."]),
+        ("I know the house, and I like it.", False, ["I know the house,", " ", "and I like it."]),
+        ("one two three four", False, ["one two three four"]),
+        ("one two three four", True, ["one two", " ", "three four"]),
+        ("Haus", True, ["Haus"]),
+    ],
+)
+def test_segment_is_cut_at_its_best_places(text: str, anywhere: bool, parts: list[str]) -> None:
+    pieces = cut_into_pieces(text, "en", anywhere=anywhere)
+    assert pieces == parts
+    assert "".join(pieces) == text

@@ -23,10 +23,10 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling
 from apiserver.protection.placeholders import Protection, protect
+from apiserver.translation.engine_requests import INLINE_CHECK_CHARS, TurnRunner
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import (
-    INLINE_CHARS,
     MAX_DEPTH,
     MAX_PIECES,
     SegmentContext,
@@ -442,13 +442,13 @@ async def test_long_segments_are_checked_elsewhere() -> None:
     """Whatever takes long on a long segment waits for its caller's turn in a thread."""
     ran: list[int] = []
 
-    async def run_long(chars: int, work: Callable[[], T]) -> T:
+    async def run_long(chars: int, function: Callable[[], T]) -> T:
         ran.append(chars)
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(function)
 
     requester = ScriptedRequester(lambda text, _: output_of(f"{GERMAN} " * (len(text) // len(GERMAN))))
-    context = SegmentContext(EN_DE, DEMO, Sampling(), QualityGuard(LANGUAGES), requester, run_long=run_long)
+    context = SegmentContext(EN_DE, DEMO, Sampling(), QualityGuard(LANGUAGES), requester, runner=TurnRunner(run_long))
     assert (await translate_segment(ENGLISH, (), context)).text is not None
     assert ran == []
-    assert (await translate_segment(f"{ENGLISH} " * (INLINE_CHARS // len(ENGLISH)), (), context)).text is not None
-    assert min(ran) > INLINE_CHARS
+    assert (await translate_segment(f"{ENGLISH} " * (INLINE_CHECK_CHARS // len(ENGLISH)), (), context)).text is not None
+    assert min(ran) > INLINE_CHECK_CHARS

@@ -1,82 +1,36 @@
-"""One text: its engine requests, their limits, the slots that they hold, and what is reported of it."""
+"""One text: its segments in worker tasks, and what is reported of it."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
-from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError
-from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
-from apiserver.guards.output_language import OutputLanguage
-from apiserver.guards.quality_guard import QualityGuard
-from apiserver.metrics import ApiServerMetrics
-from apiserver.prompts.sampling import Sampling
-from apiserver.scheduling.admission import ModelAdmission, QueueBounds
-from apiserver.scheduling.batch_slots import CANARY_PRIORITY, BatchSlots
 from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TextStep
+from apiserver.translation.running_model import RunningModel
 from apiserver.translation.segment_attempts import SegmentResult
-from apiserver.translation.text_translation import RunningModel, SegmentPool, TextTranslation
+from apiserver.translation.text_translation import SegmentPool, TextTranslation
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
+from tests.apiserver.translation.running_models import ENTRY, model_of
 from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedEngine
 
-ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
 SEGMENT = "The house stands."
 
 
-def text_of(work: WorkItem, *segments: str) -> tuple[TextTranslation, ScriptedEngine, RunningModel]:
-    engine = ScriptedEngine(ENTRY)
-    admission = ModelAdmission(4, QueueBounds(1.0, 300), time.monotonic)
-    encoders = {EN_DE: PromptEncoder.of(ENTRY.family, EN_DE, engine)}
-    guard, sampling = QualityGuard(OutputLanguage()), sampling_for(ENTRY, engine)
-    slots = BatchSlots(4, meter=admission.meter)
-    model = RunningModel(ENTRY, engine, encoders, sampling, guard, ApiServerMetrics(), admission, slots)
+def text_of(work: WorkItem, *segments: str) -> tuple[TextTranslation, RunningModel]:
+    model = model_of(ScriptedEngine(ENTRY))
     plan = Plan.of(EN_DE, [TextStep(each, Block(each, (), each), translatable=True) for each in segments or (SEGMENT,)])
-    return TextTranslation(model, work, plan, index=0, turn=0), engine, model
-
-
-async def test_each_request_has_its_own_id() -> None:
-    text, engine, _ = text_of(work_of())
-    for words in ("one", "two"):
-        await text.request_output(words, {}, Sampling())
-    assert [asked.text for asked in engine.asked] == ["one", "two"]
-    assert [asked.request_id for asked in engine.asked] == ["r-0-0", "r-0-1"]
-    assert {asked.priority for asked in engine.asked} == {Lane.INTERACTIVE_SHORT}
-
-
-async def test_canary_has_the_first_priority_and_needs_no_slot() -> None:
-    text, engine, model = text_of(work_of(canary=True))
-    for _ in range(4):
-        await model.slots.acquire(Lane.INTERACTIVE_SHORT, work_of(), 0)
-    await text.request_output("one", {}, Sampling())
-    assert engine.asked[0].priority == CANARY_PRIORITY
-
-
-async def test_prompt_without_space_for_an_answer_is_not_sent() -> None:
-    text, engine, model = text_of(work_of())
-    result = await text.request_output("x" * engine.max_model_len, {}, Sampling())
-    assert result.finish_reason == "length"
-    assert engine.asked == []
-    assert model.slots.held == 0
-
-
-async def test_slot_is_released_when_the_engine_dies() -> None:
-    text, engine, model = text_of(work_of())
-    engine.die()
-    with pytest.raises(EngineGoneError):
-        await text.request_output("one", {}, Sampling())
-    assert model.slots.held == 0
+    return TextTranslation(model, work, plan, index=0, turn=0), model
 
 
 async def test_each_segment_frees_its_share_of_the_request() -> None:
     work = work_of(["word"] * 2)
-    text, _, model = text_of(work, SEGMENT, "Two of them.", "Three.", "Four more.")
+    text, model = text_of(work, SEGMENT, "Two of them.", "Three.", "Four more.")
     model.admission.admit(work)
     work.units_per_segment = work.cost / 8
     await text.run()

@@ -18,7 +18,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
 from apiserver.formats.document import Block
-from apiserver.formats.xml.tokens import XmlSyntaxError, xml_tokens
+from apiserver.formats.xml_tokens import XmlSyntaxError, xml_tokens
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics
@@ -26,8 +26,9 @@ from apiserver.protection.placeholders import count_literals
 from apiserver.scheduling.admission import ModelAdmission, QueueBounds
 from apiserver.scheduling.batch_slots import LONG_SHARE, SHORT_SEGMENTS
 from apiserver.translation.planner import INLINE_WRITE_CHARS, Plan, TextStep
-from apiserver.translation.text_translation import RunningModel, TextTranslation
-from apiserver.translation.translator import INLINE_CHARS, Translator
+from apiserver.translation.running_model import RunningModel
+from apiserver.translation.text_translation import TextTranslation
+from apiserver.translation.translator import INLINE_PLAN_CHARS, Translator
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
@@ -235,11 +236,11 @@ async def test_short_text_uses_the_short_lane() -> None:
 
 async def test_long_text_is_planned_in_a_thread() -> None:
     translator, engine = translator_of(german_words)
-    text = sentences(INLINE_CHARS // 10).replace(". ", ".\n")
+    text = sentences(INLINE_PLAN_CHARS // 10).replace(". ", ".\n")
     answer = await translate(translator, text)
     assert answer.translation is not None
     assert skeleton(answer.translation) == skeleton(text)
-    assert len(engine.asked) == INLINE_CHARS // 10
+    assert len(engine.asked) == INLINE_PLAN_CHARS // 10
 
 
 async def test_plan_of_a_cancelled_text_ends_before_the_next() -> None:
@@ -253,7 +254,7 @@ async def test_plan_of_a_cancelled_text_ends_before_the_next() -> None:
         return encode(text, first=first)
 
     engine.encode_text = encode_slowly
-    text = ("The {} house stands between the forest and the garden of my friend." + "\n") * (INLINE_CHARS // 60)
+    text = ("The {} house stands between the forest and the garden of my friend." + "\n") * (INLINE_PLAN_CHARS // 60)
     first, second = (
         asyncio.create_task(translate(translator, text.format(*[word] * 99))) for word in ("first", "next")
     )

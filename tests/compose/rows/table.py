@@ -44,11 +44,11 @@ ROWS = (
     Row("roll-broken", "a catalog that cannot be loaded, `make roll`: it stops", rolls.broken, via=EDGE),
     Row(
         "model-change",
-        "a model changed by the operator's call, and back, at twice the rate",
+        "an entry changed under its name, reloaded, and back, at twice the rate",
         model_change.there_and_back,
         MappingProxyType(model_change.SETTINGS),
         EDGE,
-        prepare=model_change.catalog_with_both,
+        prepare=model_change.write_catalog,
         rate_factor=2.0,
     ),
     Row("down", "`docker compose down` with long requests in flight", down.everything, via=EDGE, ends_fleet=True),

@@ -19,7 +19,6 @@ def every_error() -> list[errors.PairwayError]:
         errors.UnknownDictionaryError("en-de", ["en-fr"]),
         errors.GlossariesFullError("x", limit=9, unit="glossaries"),
         errors.GlossariesUnavailableError("x"),
-        errors.UnknownModelError("x"),
         errors.ChangeRefusedError("x"),
         errors.CatalogRefusedError("x"),
         errors.SlowRequestError("x"),

@@ -18,7 +18,6 @@ CONTRACT: Final = """
 404 unknown-dictionary UnknownDictionaryError
 404 unknown-glossary UnknownGlossaryError
 404 unknown-key UnknownKeyError
-404 unknown-model UnknownModelError
 404 unknown-pair UnknownPairError
 404 unknown-replica UnknownReplicaError
 405 method-not-allowed MethodNotAllowedError

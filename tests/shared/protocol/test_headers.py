@@ -10,7 +10,6 @@ from shared.protocol.headers import (
     authenticate,
     authorization_header,
     caller_from_header,
-    forbids_storing,
     mask_secrets,
     parse_bearer,
     validate_token,
@@ -85,14 +84,3 @@ def test_caller_without_a_valid_tag_is_empty(value: str | None) -> None:
 
 def test_caller_is_its_tag() -> None:
     assert caller_from_header("0123456789abcdef") == "0123456789abcdef"
-
-
-@pytest.mark.parametrize(
-    ("cache_control", "forbids"),
-    [
-        *((None, False), ("", False), ("no-cache", False), ("max-age=0", False)),
-        *(("no-store", True), ("No-Store", True), ("private, no-store, max-age=0", True)),
-    ],
-)
-def test_no_store_forbids_storing(cache_control: str | None, forbids: bool) -> None:
-    assert forbids_storing(cache_control) is forbids

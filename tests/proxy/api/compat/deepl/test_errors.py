@@ -21,7 +21,6 @@ STATUSES: Final = {
     "not-found": 404,
     "method-not-allowed": 405,
     "unknown-pair": 400,
-    "unknown-model": 404,
     "unknown-replica": 404,
     "unknown-key": 404,
     "unknown-glossary": 404,

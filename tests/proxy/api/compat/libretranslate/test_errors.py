@@ -40,7 +40,6 @@ ROWS: dict[str, tuple[int, int, str | None]] = {
     "origin-refused": (403, 403, None),
     "not-found": (404, 404, None),
     "unknown-pair": (400, 400, None),
-    "unknown-model": (404, 404, None),
     "unknown-replica": (404, 404, None),
     "unknown-key": (404, 404, None),
     "unknown-glossary": (404, 404, None),
