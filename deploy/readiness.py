@@ -1,118 +1,96 @@
-"""Readiness of one server, and of all: the monitor shows their states."""
+"""Reader of a proxy's ``GET /health``: which API servers and pairs are ready, and why not.
+
+Used by the launcher and by rolls, which have no package but Python's own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import httpx
-from pydantic import BaseModel, ValidationError
-
-from shared.protocol.report import ReplicaReport
-
-READINESS_POLL_SECONDS = 0.3
-# A server that imports vLLM does not answer for seconds; the next poll asks again.
-READINESS_POLL_TIMEOUT_SECONDS = 2.0
+POLL_SECONDS = 0.3
+# The proxy's words for it.
+DRAINED = "drained by an operator"
 
 
-class ProxyPairHealth(BaseModel):
-    """The part of a pair's health that the monitor needs."""
+def why_not_ready(replica: Mapping[str, Any]) -> str | None:
+    """Return why the proxy does not send requests of all its pairs to an API server, or None.
 
-    ready: int
-
-
-class ProxyHealth(BaseModel):
-    """The part of ``GET /health`` that the monitor needs."""
-
-    status: str
-    pairs: dict[str, ProxyPairHealth]
+    A drained one is as its operator wants it, so it counts as ready.
+    """
+    if replica["state"] != "ready":
+        return None if replica.get("why") == DRAINED else f"{replica['state']}: {replica.get('why')}"
+    waiting = [f"{name}: {pair['why']}" for name, pair in replica["pairs"].items() if not pair["ready"]]
+    return "; ".join(waiting) or None
 
 
-def open_client() -> httpx.AsyncClient:
-    """Return a client for servers of this machine."""
-    # Proxies configured in the environment are for other hosts.
-    return httpx.AsyncClient(timeout=READINESS_POLL_TIMEOUT_SECONDS, trust_env=False)
+def ready_pairs(*healths: Mapping[str, Any]) -> frozenset[str]:
+    """Return the pairs that any of these proxies sees ready."""
+    return _ready(replica for health in healths for replica in health.get("replicas", ()))
 
 
-async def is_replica_ready(client: httpx.AsyncClient, url: str) -> bool:
-    """Return whether all pairs of the API server are ready."""
-    try:
-        report = ReplicaReport.model_validate_json((await client.get(f"{url}/report")).content)
-    except (httpx.HTTPError, ValidationError):
-        return False
-    return bool(report.pairs) and all(pair.ready for pair in report.pairs.values())
+def find_replica(health: Mapping[str, Any], host_name: str) -> Mapping[str, Any] | None:
+    """Return the API server of a host name, which its id starts with, or None."""
+    lines: Sequence[Mapping[str, Any]] = health.get("replicas", ())
+    return next((each for each in lines if str(each.get("replica_id") or "").startswith(host_name)), None)
 
 
-async def is_proxy_ready(client: httpx.AsyncClient, url: str) -> bool:
-    """Return whether the proxy has probed its replicas and accepts requests."""
-    try:
-        return (await client.get(f"{url}/readyz")).is_success
-    except httpx.HTTPError:
-        return False
+def pairs_served_alone(health: Mapping[str, Any], host_name: str) -> list[str]:
+    """Return the pairs that only the API server of this host name serves."""
+    replica = find_replica(health, host_name)
+    others = [each for each in health.get("replicas", ()) if each is not replica]
+    return (
+        sorted({pair for pair, line in replica["pairs"].items() if line["ready"]} - _ready(others)) if replica else []
+    )
+
+
+def why_redis_is_away(health: Mapping[str, Any]) -> str | None:
+    """Return why the proxy does not reach Redis, or None."""
+    redis: Mapping[str, Any] = health.get("redis") or {"up": True}
+    return None if redis["up"] else str(redis.get("error"))
+
+
+def _ready(replicas: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(
+        pair for each in replicas if each["state"] == "ready" for pair, line in each["pairs"].items() if line["ready"]
+    )
 
 
 @dataclass(slots=True)
 class ReadinessMonitor:
-    """Monitor of all servers; ``say`` gets each change (name, message) once."""
+    """Monitor of a launch, as the proxy sees it; ``say`` gets each change (name, message) once.
 
-    proxy_url: str
+    ``replicas`` are the API servers' URLs by name; ``read_health`` returns None while the proxy does not answer.
+    """
+
     replicas: Mapping[str, str]
+    read_health: Callable[[], Awaitable[Mapping[str, Any] | None]]
     say: Callable[[str, str], None]
-    reports: dict[str, ReplicaReport] = field(default_factory=dict[str, ReplicaReport], init=False)
-    health: ProxyHealth | None = field(default=None, init=False)
-    shown: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str], init=False)
+    missing: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.missing = dict.fromkeys(["proxy", *self.replicas], "does not answer yet")
 
     async def wait(self) -> list[str]:
-        """Return the pairs once all are ready and the proxy knows it."""
-        async with open_client() as client:
-            while True:
-                await asyncio.gather(self._poll_proxy(client), *(self._poll(client, name) for name in self.replicas))
-                if not self.missing():
-                    return sorted({pair for report in self.reports.values() for pair in report.pairs})
-                await asyncio.sleep(READINESS_POLL_SECONDS)
+        """Return the pairs once all are ready; until then ``missing`` has a reason for each server that is not."""
+        names = {url: name for name, url in self.replicas.items()}
+        while True:
+            health = await self.read_health() or {}
+            if health and self.missing.pop("proxy", None):
+                self.say("proxy", "answers")
+            for replica in health.get("replicas", ()):
+                # One that has not answered has no id.
+                if (name := names.get(replica["url"])) and replica["replica_id"]:
+                    self._note(name, why_not_ready(replica), replica)
+            if not self.missing:
+                return sorted(ready_pairs(health))
+            await asyncio.sleep(POLL_SECONDS)
 
-    def missing(self) -> list[str]:
-        """Return a sentence for each server or pair that is not ready."""
-        missing: list[str] = []
-        for name in self.replicas:
-            report = self.reports.get(name)
-            if report is None:
-                missing.append(f"{name} does not answer yet")
-                continue
-            for pair, pair_report in report.pairs.items():
-                if not pair_report.ready:
-                    missing.append(f"{name}: {pair} is not ready: {pair_report.why or report.state}")
-                elif self.health and not (pair in self.health.pairs and self.health.pairs[pair].ready):
-                    missing.append(f"proxy: {pair} is ready on {name}, the proxy has not seen it yet")
-        if self.health is None:
-            missing.append("proxy does not answer yet")
-        return missing
-
-    async def _poll(self, client: httpx.AsyncClient, name: str) -> None:
-        try:
-            response = await client.get(f"{self.replicas[name]}/report")
-            report = ReplicaReport.model_validate_json(response.content)
-        except (httpx.HTTPError, ValidationError):
-            return
-        self.reports[name] = report
-        self._say_if_new(name, "state", report.state)
-        for pair, pair_report in report.pairs.items():
-            self._say_if_new(
-                name,
-                pair,
-                f"{pair} ready" if pair_report.ready else f"{pair} not ready: {pair_report.why or report.state}",
-            )
-
-    async def _poll_proxy(self, client: httpx.AsyncClient) -> None:
-        try:
-            response = await client.get(f"{self.proxy_url}/health")
-            self.health = ProxyHealth.model_validate_json(response.content)
-        except (httpx.HTTPError, ValidationError):
-            return
-        self._say_if_new("proxy", "status", f"up at {self.proxy_url}, health: {self.health.status}")
-
-    def _say_if_new(self, name: str, subject: str, message: str) -> None:
-        if self.shown.get((name, subject)) != message:
-            self.shown[name, subject] = message
-            self.say(name, message)
+    def _note(self, name: str, why: str | None, replica: Mapping[str, Any]) -> None:
+        if why is None and self.missing.pop(name, None):
+            self.say(name, f"ready: {', '.join(replica['pairs'])}")
+        elif why is not None and self.missing.get(name) != why:
+            self.missing[name] = why
+            self.say(name, f"not ready: {why}")

@@ -1,4 +1,4 @@
-"""Supervisor: watches one server, and starts it again when it dies."""
+"""Supervisor: watches one server, and starts it again when it dies, or leaves it down."""
 
 from __future__ import annotations
 
@@ -9,13 +9,62 @@ from dataclasses import dataclass, field
 
 from deploy.launch_plan import is_port_free
 from deploy.process import ManagedProcess
-from deploy.readiness import READINESS_POLL_SECONDS
-from deploy.restart_policy import RestartPolicy
+from deploy.readiness import POLL_SECONDS
 from shared.runtime.exit_codes import EXIT_CONFIG
+from shared.runtime.exponential_backoff import ExponentialBackoff
 
 # A dead server's port is free at once; after this time the server itself reports who is wrong.
 PORT_TIMEOUT_SECONDS = 10.0
 PORT_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLimits:
+    """Bounds of restarts, in seconds; a demo engine needs 10 to 20 s to be ready."""
+
+    first_pause: float = 1.0
+    longest_pause: float = 30.0
+    # A run that was ready for longer than this ends a row of failures.
+    healthy_after: float = 60.0
+    # Ends in a row until the server stays down.
+    max_ends: int = 5
+
+
+class RestartPolicy:
+    """Decision about one server after each of its ends."""
+
+    def __init__(self, limits: RestartLimits, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self._clock = clock
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all ends, because an operator tries again."""
+        self._backoff = ExponentialBackoff(
+            self.limits.first_pause, self.limits.longest_pause, self.limits.healthy_after
+        )
+        self._ready_since: float | None = None
+
+    @property
+    def ends(self) -> int:
+        """Ends in a row."""
+        return self._backoff.ends
+
+    def note_ready(self) -> None:
+        """Record that the present run is ready."""
+        if self._ready_since is None:
+            self._ready_since = self._clock()
+
+    def pause_after_end(self, status: int | None) -> float | None:
+        """Return the seconds until the next start; None if it stays down.
+
+        ``status`` is negative for a signal, None if the process could not be started. Wrong settings (exit code 78)
+        are final at once.
+        """
+        served = None if self._ready_since is None else self._clock() - self._ready_since
+        self._ready_since = None
+        pause = self._backoff.end(served)
+        return None if status == EXIT_CONFIG or self.ends >= self.limits.max_ends else pause
 
 
 class LaunchError(Exception):
@@ -102,7 +151,7 @@ class Supervisor:
     async def _watch_readiness(self, ended_at: float) -> None:
         """Record the readiness of a run; cancelled at its end."""
         while not await self.server.is_ready():  # noqa: ASYNC110 - another process has no event to wait for
-            await asyncio.sleep(READINESS_POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         self.policy.note_ready()
         self.say(self.server.name, f"ready again, {self.clock() - ended_at:.1f} s after its end")
 
@@ -124,15 +173,11 @@ class Supervisor:
 
     def _say_left_down(self, status: int | None) -> None:
         process, policy = self.server.process, self.policy
+        cause = f", its end number {policy.ends} without {policy.limits.healthy_after:g} s of service in between"
         if status == EXIT_CONFIG:
-            cause = f"{process.end}: a setting or the catalog is wrong"
-        else:
-            cause = (
-                f"{process.end}, its end number {policy.ends} without {policy.limits.healthy_after:g} s of service "
-                "in between"
-            )
+            cause = ": a setting or the catalog is wrong"
         self.say(
             self.server.name,
-            f"{cause}. It stays down ({self.server.loss}), the others serve on. Read {process.log}, mend the cause, "
+            f"{process.end}{cause}. It stays down ({self.server.loss}), the others serve on. Read {process.log}, mend the cause, "
             f"then `kill -USR1 {os.getpid()}` starts it again",
         )

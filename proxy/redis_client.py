@@ -25,7 +25,7 @@ _WRITE_REFUSAL: Final = re.compile(r"\b(?:MISCONF|OOM|READONLY)\b.*?(?=\.? scrip
 
 
 class RedisKeys:
-    """Names of the keys in the fleet's Redis (docs/operations/redis.md)."""
+    """Names of the keys in the fleet's Redis (docs/operations/runbooks.md)."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

@@ -3,12 +3,7 @@
 - ``__main__``: the command line.
 - ``settings_check``: refuses wrong settings before anything changes; runs in the proxy's image.
 - ``containers``: a service as it should be, and its containers as they are.
-- ``next_step``: decides which container is started or stopped next.
-- ``fleet_view``: what the proxies see of the API servers.
-- ``readiness``: whether a container serves, as the proxies see it.
-- ``outage_guard``: why a step would be an outage.
-- ``expected_capacity``: the expected replicas, set at the end.
-- ``memory``: whether there is memory for one more container.
+- ``next_step``: decides what happens next, whether a container serves, and what forbids a step.
 - ``docker``: runs docker and docker compose.
 - ``roller``: rolls one service after the other.
 """

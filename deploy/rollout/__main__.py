@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import functools
 import os
 import signal
 import sys
 from collections.abc import Sequence
 
-from deploy.rollout.docker import Docker, DockerError
+from deploy.rollout.docker import Docker, RollError
 from deploy.rollout.next_step import EXIT_CONFIG
-from deploy.rollout.roller import DEFAULT_TIMEOUT_SECONDS, Roller, RollOptions, RollStoppedError
+from deploy.rollout.roller import DEFAULT_TIMEOUT_SECONDS, Roller, select
 
 # Of docker compose itself; each takes a value.
-COMPOSE_OPTIONS = ("--file", "--project-name", "--profile", "--env-file")
-
-
-def say(line: str) -> None:
-    """Print a line at once."""
-    print(line, flush=True)
+COMPOSE_OPTIONS = (("-f", "--file"), ("-p", "--project-name"), ("--profile",), ("--env-file",))
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -35,38 +31,48 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     help_text = "seconds for a new container to get ready (default: %(default)g)"
     parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_SECONDS, help=help_text)
     parser.add_argument("--no-check", action="store_true", help="skip the check of settings: for images without it")
-    for option, short in zip(COMPOSE_OPTIONS, ("-f", "-p", None, None), strict=True):
-        names = [option] if short is None else [short, option]
-        parser.add_argument(*names, action="append", default=[], help="as for docker compose")
+    for names in COMPOSE_OPTIONS:
+        parser.add_argument(*names, dest=names[-1], action="append", default=[], help="as for docker compose")
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Roll; return the exit status."""
-    options = parse(arguments)
-    options.env_file = options.env_file or [name for name in os.environ.get("COMPOSE_ENV_FILES", "").split(",") if name]
+def roll(options: argparse.Namespace) -> int:
+    """Check the settings, then roll; return the exit status."""
+    given: dict[str, list[str]] = {names[-1]: getattr(options, names[-1]) for names in COMPOSE_OPTIONS}
+    env_files = given["--env-file"] or [name for name in os.environ.get("COMPOSE_ENV_FILES", "").split(",") if name]
     compose_options = [
         part
-        for option in COMPOSE_OPTIONS
-        for value in getattr(options, option.removeprefix("--").replace("-", "_"))
-        for part in (option, value)
+        for name, values in (given | {"--env-file": env_files}).items()
+        for value in values
+        for part in (name, value)
     ]
-    docker = Docker(tuple(compose_options))
-    choices = RollOptions(options.timeout, options.in_place, options.allow_outage, options.dry_run)
+    docker, say = Docker(tuple(compose_options)), functools.partial(print, flush=True)
+    project = docker.read_project()
+    services = select(project, options.services)
+    if not options.no_check:
+        status, output = docker.check_settings(env_files)
+        say(output)
+        if status == EXIT_CONFIG:
+            print("roll: nothing was changed", file=sys.stderr)
+            return EXIT_CONFIG
+        if status:
+            raise RollError("nothing was changed: the check of settings could not run; --no-check skips it")
+    roller = Roller(docker, say, options.timeout, options.in_place, options.allow_outage)
+    roller.roll(project, services, dry_run=options.dry_run)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Roll, unless another roll runs in this folder; return the exit status."""
+    options = parse(arguments)
     folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        status, output = (0, "check: skipped") if options.no_check else docker.check_settings(options.env_file)
-        say(output)
-        if status:
-            reason = "" if status == EXIT_CONFIG else f": {docker.why_not_checked()}"
-            print(f"roll: nothing was changed{reason}", file=sys.stderr)
-            return EXIT_CONFIG if status == EXIT_CONFIG else 1
-        Roller(docker, choices, say).roll(options.services)
+        return roll(options)
     except BlockingIOError:
         print("roll: another roll is running in this folder", file=sys.stderr)
         return 1
-    except (RollStoppedError, DockerError) as error:
+    except RollError as error:
         print(f"roll: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -74,7 +80,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     finally:
         os.close(folder)
-    return 0
 
 
 if __name__ == "__main__":

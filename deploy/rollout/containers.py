@@ -1,26 +1,19 @@
-"""A service as it should be, and its containers as they are."""
+"""A service as it should be, its containers as they are, and both of a whole project."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-# Paths of catalogs in the image belong to the image.
-CATALOG = "APISERVER_CATALOG"
+# Docker's: a container's host name is the start of its id.
+HOST_NAME_CHARS = 12
+# What a service does; others are never rolled.
+Kind = Literal["apiserver", "proxy", "other"]
 _FRACTION = re.compile(r"\.\d+")
-
-
-class Kind(StrEnum):
-    """What a service does, which is the order of a roll; OTHER is never rolled."""
-
-    API_SERVER = "API server"
-    PROXY = "proxy"
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +36,6 @@ class Service:
     depends_on: tuple[str, ...] = ()
     has_keys: bool = False
 
-    @property
-    def can_double(self) -> bool:
-        """Whether one container more can run beside the others."""
-        return not self.has_device and all(count > self.replicas for count in self.ports)
-
 
 @dataclass(frozen=True, slots=True)
 class Container:
@@ -66,6 +54,11 @@ class Container:
     started_at: float
 
     @property
+    def host_name(self) -> str:
+        """Its host name, with which its server's id starts."""
+        return self.id[:HOST_NAME_CHARS]
+
+    @property
     def is_running(self) -> bool:
         """Whether it runs, or is about to run again."""
         return self.state in {"running", "restarting", "paused"}
@@ -81,20 +74,43 @@ class Container:
         return None
 
 
+@dataclass(slots=True)
+class Project:
+    """All services with their containers, at one moment."""
+
+    name: str
+    services: list[Service]
+    containers: list[Container] = field(default_factory=list[Container])
+
+    def of(self, service: Service) -> list[Container]:
+        """Return a service's containers."""
+        return [each for each in self.containers if each.service == service.name]
+
+    def of_kind(self, kind: Kind) -> list[Service]:
+        """Return the services of a kind."""
+        return [each for each in self.services if each.kind is kind]
+
+    @property
+    def running_proxies(self) -> list[Container]:
+        """The running containers of all proxies."""
+        found = [each for service in self.of_kind("proxy") for each in self.of(service)]
+        return [each for each in found if each.state == "running"]
+
+    @property
+    def has_proxies(self) -> bool:
+        """Whether it should have proxies; some projects have API servers alone."""
+        return any(each.replicas for each in self.of_kind("proxy"))
+
+
 def parse_service(
     name: str, config: Mapping[str, Any], config_hash: str, image_id: str | None, changed_at: Callable[[Path], float]
 ) -> Service:
     """Return a service from the JSON of `docker compose config`; ``changed_at`` reads a file's time."""
     environment: Mapping[str, str | None] = config.get("environment") or {}
-    if "APISERVER_HOST" in environment:
-        kind = Kind.API_SERVER
-    elif "PROXY_HOST" in environment:
-        kind = Kind.PROXY
-    else:
-        kind = Kind.OTHER
+    kind = "apiserver" if "APISERVER_HOST" in environment else "proxy" if "PROXY_HOST" in environment else "other"
     deploy = _mapping(config.get("deploy"))
     replicas = deploy.get("replicas")
-    catalog = mounted_file(environment.get(CATALOG) or "", config.get("volumes") or ())
+    catalog = mounted_file(environment.get("APISERVER_CATALOG") or "", config.get("volumes") or ())
     reservations = _mapping(_mapping(deploy.get("resources")).get("reservations"))
     return Service(
         name,
@@ -108,12 +124,12 @@ def parse_service(
         tuple(port_count(str(each["published"])) for each in config.get("ports") or () if each.get("published")),
         bool(reservations.get("devices")),
         tuple(_mapping(config.get("depends_on"))),
-        kind is Kind.PROXY and environment.get("PROXY_KEYS") not in {None, "", "off"},
+        kind == "proxy" and environment.get("PROXY_KEYS") not in {None, "", "off"},
     )
 
 
 def mounted_file(path: str, volumes: Any) -> Path | None:
-    """Return the host's path of a file in a mounted folder, or None."""
+    """Return the host's path of a file in a mounted folder; None for one of the image."""
     for volume in volumes:
         target = str(volume.get("target", "")).rstrip("/") + "/"
         if volume.get("type") == "bind" and path.startswith(target):

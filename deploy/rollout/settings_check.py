@@ -25,8 +25,10 @@ SERVER_PREFIXES: Final = ("PROXY_", "APISERVER_")
 SCALES: Final = ("PAIRWAY_DE_REPLICAS", "PAIRWAY_FR_REPLICAS", "PAIRWAY_PROXIES")
 MAX_PORT: Final = 65_535
 # Of docker and docker compose, and what they, the image and Python set in each container.
-OTHERS_PREFIXES: Final = ("COMPOSE_", "DOCKER_", "BUILDKIT_", "PYTHON")
-OTHERS: Final = frozenset({"PATH", "HOME", "HOSTNAME", "PWD", "SHLVL", "TERM", "LANG", "LC_CTYPE", "GPG_KEY", "_"})
+OTHERS_PREFIXES: Final = ("COMPOSE_", "DOCKER_", "BUILDKIT_", "PYTHON", "REQUESTS_")
+OTHERS: Final = frozenset(
+    {"PATH", "HOME", "HOSTNAME", "PWD", "SHLVL", "TERM", "LANG", "LC_CTYPE", "GPG_KEY", "SSL_CERT_FILE", "_"}
+)
 
 
 def compose_mistakes(environ: Mapping[str, str], known: frozenset[str]) -> list[str]:
@@ -36,23 +38,18 @@ def compose_mistakes(environ: Mapping[str, str], known: frozenset[str]) -> list[
     # As deploy/edge/start.sh.
     if address and not address.startswith("127.") and environ.get("PROXY_KEYS") != "on":
         sentences.append(
-            f"PAIRWAY_EDGE_ADDRESS={address} can be reached from other machines, and PROXY_KEYS is not on: "
-            "create keys and set PROXY_KEYS=on, or use PAIRWAY_EDGE_ADDRESS=127.0.0.1"
+            f"PAIRWAY_EDGE_ADDRESS={address} can be reached from other machines, and PROXY_KEYS is not on: create keys "
+            "and set PROXY_KEYS=on, or use PAIRWAY_EDGE_ADDRESS=127.0.0.1"
         )
     if "," in environ.get("COMPOSE_ENV_FILES", ""):
-        sentences.append(
-            "COMPOSE_ENV_FILES names several files, and this check reads one; make roll checks all of them"
-        )
+        sentences.append("COMPOSE_ENV_FILES names several files, and this check reads one; make roll checks all")
     return [*sentences, *_scale_mistakes(environ)]
 
 
 def _scale_mistakes(environ: Mapping[str, str]) -> list[str]:
     given = {name: value for name in SCALES if (value := environ.get(name, ""))}
-    sentences = [
-        f"{name}={value} is not a number of containers, 0 or more"
-        for name, value in given.items()
-        if not value.isdecimal()
-    ]
+    wrong = {name: value for name, value in given.items() if not value.isdecimal()}
+    sentences = [f"{name}={value} is not a number of containers, 0 or more" for name, value in wrong.items()]
     port = environ.get("PAIRWAY_PORT") or ("8000-8019" if environ.get("COMPOSE_PROFILES") else "8000")
     ports = count_ports(port)
     proxies = given.get("PAIRWAY_PROXIES", "1")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from deploy.local import main
-from deploy.restart_policy import RestartLimits
+from deploy.supervisor import RestartLimits
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_server.py")))
 

@@ -60,15 +60,15 @@ def report() -> dict[str, object]:
 
 def health() -> dict[str, object]:
     """Answer as a proxy that asks its replicas."""
-    pairs: dict[str, dict[str, int]] = {}
+    replicas: list[dict[str, object]] = []
     for url in os.environ["PROXY_REPLICAS"].split(","):
         try:
             with urllib.request.urlopen(f"{url}/report", timeout=1) as answer:  # noqa: S310 - our own address
                 report = json.load(answer)
         except OSError:
             continue
-        pairs |= {pair: {"ready": int(state["ready"]), "total": 1} for pair, state in report["pairs"].items()}
-    return {"status": "ok" if all(pair["ready"] for pair in pairs.values()) else "down", "pairs": pairs}
+        replicas.append({"url": url, "why": next(iter(report["pairs"].values()))["why"], **report})
+    return {"replicas": replicas}
 
 
 class Handler(BaseHTTPRequestHandler):

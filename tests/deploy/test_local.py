@@ -21,12 +21,12 @@ import pytest
 from deploy.launch_plan import LaunchPlan
 from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS, Launcher
 from deploy.process import ManagedProcess
-from deploy.restart_policy import DEFAULT_RESTART_LIMITS
+from deploy.supervisor import RestartLimits
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
 
-MAX_ENDS = DEFAULT_RESTART_LIMITS.max_ends
+MAX_ENDS = RestartLimits().max_ends
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
 
@@ -113,9 +113,9 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
         f"redis              up on {site.folder.resolve() / 'run' / 'redis.sock'}",
         f"apiserver-en-de    starting on port {site.port + 1}",
         f"apiserver-xx-yy    starting on port {site.port + 2}",
-        "en-de not ready: the canary failed",
-        "en-de ready",
-        f"up at http://127.0.0.1:{site.port}",
+        "not ready: starting: the canary failed",
+        "ready: en-de",
+        "proxy              answers",
         "ready: en-de, xx-yy",
         f"curl -s http://127.0.0.1:{site.port}/translate",
         '{"text": "Where is the station?", "source_lang": "en", "target_lang": "de"}',
@@ -190,7 +190,7 @@ async def test_redis_of_a_deep_run_folder_has_a_private_folder(site: Site, short
 async def test_stop_while_starting_exits_with_0(site: Site) -> None:
     """Ctrl-C works before anything is ready."""
     launcher = site.launch(fake="--never")
-    await site.processes.wait_for("not ready: the canary failed")
+    await site.processes.wait_for("not ready: starting: the canary failed")
     launcher.send_signal(signal.SIGINT)
     assert launcher.wait(timeout=10) == 0
     assert site.processes.commands() == []
@@ -368,7 +368,7 @@ async def test_killed_launcher_leaves_nothing_in_a_pause(site: Site) -> None:
 def test_server_not_ready_in_time_is_named(site: Site) -> None:
     """With the reason that the server gives."""
     launcher = site.launch("--ready-timeout", "3.6", fake="--never")
-    site.assert_failed(launcher, "not ready after 4 s", "apiserver-en-de: en-de is not ready: the canary failed")
+    site.assert_failed(launcher, "not ready after 4 s", "apiserver-en-de: starting: the canary failed")
 
 
 def test_port_in_use_is_named(site: Site) -> None:

@@ -1,89 +1,67 @@
-"""The readiness monitor: what is missing, and that each change is shown once."""
+"""The reader of a proxy's health: what is ready, what is served alone, and the monitor of a launch."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
-from deploy.readiness import READINESS_POLL_SECONDS, ReadinessMonitor, is_proxy_ready, is_replica_ready, open_client
-from tests.support.fake_replica import FakeReplica, replicas
+from deploy import readiness
+from deploy.readiness import ReadinessMonitor
+from proxy.fleet.replica import DRAINED
 from tests.support.waiting import wait_until
 
-
-@asynccontextmanager
-async def proxy_with(health: dict[str, object]) -> AsyncGenerator[str]:
-    """Serve this as every response while the block lasts; yield the URL."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        body = json.dumps(health).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+ONE, OTHER = "a" * 12, "b" * 12
 
 
-def silent(_name: str, _message: str) -> None:
-    """Show nothing."""
+def line(host_name: str, *ready: str, state: str = "ready", waiting: tuple[str, ...] = ()) -> dict[str, Any]:
+    pairs = {pair: {"ready": pair in ready, "why": None} for pair in (*ready, *waiting)}
+    return {"url": f"http://{host_name}", "replica_id": f"{host_name}-01", "state": state, "why": None, "pairs": pairs}
 
 
-async def test_wait_returns_the_pairs_once_the_proxy_knows_them() -> None:
-    health: dict[str, object] = {"status": "down", "pairs": {}}
-    fake, lines = FakeReplica("en>de"), list[tuple[str, str]]()
-    async with proxy_with(health) as url, replicas(fake):
-        monitor = ReadinessMonitor(url, {"apiserver-a": fake.url}, lambda name, message: lines.append((name, message)))
-        waiting = asyncio.create_task(monitor.wait())
-        behind = ["proxy: en-de is ready on apiserver-a, the proxy has not seen it yet"]
-        await wait_until(lambda: monitor.missing() == behind, 10)
-        health.update(status="ok", pairs={"en-de": {"ready": 1}})
-        async with asyncio.timeout(10):
-            assert await waiting == ["en-de"]
-    assert ("apiserver-a", "en-de ready") in lines
-    assert len(lines) == len(set(lines)), "each change once"
+def test_ready_is_ready_with_all_pairs() -> None:
+    assert readiness.why_not_ready(line(ONE, "en-de")) is None
+    stopping = line(ONE, "en-de", state="draining") | {"why": "the server is stopping"}
+    assert readiness.why_not_ready(stopping) == "draining: the server is stopping"
+    assert readiness.why_not_ready(line(ONE, "en-de", waiting=("de-en",))) == "de-en: None"
 
 
-async def test_missing_names_servers_that_do_not_answer() -> None:
-    monitor = ReadinessMonitor("http://127.0.0.1:1", {"apiserver-a": "http://127.0.0.1:1"}, silent)
+def test_drained_server_is_as_its_operator_wants_it() -> None:
+    drained = line(ONE, waiting=("en-de",), state="draining") | {"why": DRAINED}
+    assert readiness.why_not_ready(drained) is None
+    assert readiness.ready_pairs({"replicas": [drained]}) == frozenset()
+
+
+def test_pairs_served_alone_are_those_no_other_is_ready_for() -> None:
+    replicas = [
+        line(ONE, "en-de", "de-en", "en-fr", waiting=("fr-en",)),
+        line(OTHER, "en-de", waiting=("de-en",)),
+        line("c" * 12, "en-fr", state="draining"),
+    ]
+    assert readiness.pairs_served_alone({"replicas": replicas}, ONE) == ["de-en", "en-fr"]
+    assert readiness.pairs_served_alone({"replicas": replicas}, OTHER) == []
+    assert readiness.pairs_served_alone({"replicas": replicas}, "d" * 12) == []
+
+
+async def test_monitor_returns_the_pairs_and_says_each_change_once() -> None:
+    health: dict[str, Any] = {}
+    lines: list[tuple[str, str]] = []
+
+    async def read_health() -> dict[str, Any] | None:
+        return health or None
+
+    monitor = ReadinessMonitor({"a": f"http://{ONE}"}, read_health, lambda name, words: lines.append((name, words)))
+    waiting = asyncio.create_task(monitor.wait())
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(2 * READINESS_POLL_SECONDS):
-            await monitor.wait()
-    assert monitor.missing() == ["apiserver-a does not answer yet", "proxy does not answer yet"]
-
-
-async def test_missing_names_the_reason_of_an_unready_pair() -> None:
-    fake = FakeReplica("en>de")
-    fake.pairs["en>de"] = False
-    async with replicas(fake):
-        monitor = ReadinessMonitor("http://127.0.0.1:1", {"apiserver-a": fake.url}, silent)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(2 * READINESS_POLL_SECONDS):
-                await monitor.wait()
-    assert monitor.missing()[0] == "apiserver-a: en-de is not ready: its engine starts"
-
-
-async def test_replica_is_ready_with_all_its_pairs() -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), open_client() as client:
-        assert await is_replica_ready(client, fake.url)
-        fake.pairs["en>de"] = False
-        assert not await is_replica_ready(client, fake.url)
-    async with open_client() as client:
-        assert not await is_replica_ready(client, "http://127.0.0.1:1")
-
-
-async def test_foreign_server_is_not_ready() -> None:
-    async with proxy_with({"hello": "I am another program"}) as url, open_client() as client:
-        assert not await is_replica_ready(client, url)
-
-
-async def test_proxy_is_ready_when_it_answers() -> None:
-    async with proxy_with({}) as url, open_client() as client:
-        assert await is_proxy_ready(client, url)
-        assert not await is_proxy_ready(client, "http://127.0.0.1:1")
+        async with asyncio.timeout(2 * readiness.POLL_SECONDS):
+            await asyncio.shield(waiting)
+    assert monitor.missing == {"proxy": "does not answer yet", "a": "does not answer yet"}
+    health["replicas"] = [line(ONE, state="down") | {"replica_id": None}]
+    await wait_until(lambda: monitor.missing == {"a": "does not answer yet"}, 10)
+    health["replicas"] = [line(ONE, waiting=("en-de",))]
+    await wait_until(lambda: monitor.missing == {"a": "en-de: None"}, 10)
+    health["replicas"] = [line(ONE, "en-de")]
+    async with asyncio.timeout(10):
+        assert await waiting == ["en-de"]
+    assert lines == [("proxy", "answers"), ("a", "not ready: en-de: None"), ("a", "ready: en-de")]

@@ -1,4 +1,4 @@
-"""One supervised server, with real processes that end in every way."""
+"""One supervised server, with real processes that end in every way; and when a dead one starts again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from pathlib import Path
 import pytest
 
 from deploy.process import MAX_LOG_BYTES, SERVER_MARK, ManagedProcess
-from deploy.restart_policy import RestartLimits, RestartPolicy
 from deploy.single_instance import is_alive
-from deploy.supervisor import LaunchError, SupervisedServer, Supervisor
+from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
+from shared.runtime.exit_codes import EXIT_CONFIG
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
+KILLED = -signal.SIGKILL
+DEFAULT = RestartLimits()
+HEALTHY = DEFAULT.healthy_after
 LIMITS = RestartLimits(first_pause=0.01, longest_pause=0.02, healthy_after=3600.0, max_ends=3)
 SLEEPS = (sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)")
 
@@ -198,3 +201,86 @@ async def test_cancelled_supervisor_starts_nothing(benches: BenchFactory) -> Non
     assert bench.process.process is not None
     assert bench.process.process.returncode == -signal.SIGKILL
     assert SERVER_MARK not in os.environ
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def policy_with(clock: Clock) -> RestartPolicy:
+    return RestartPolicy(DEFAULT, clock)
+
+
+def test_fifth_end_in_a_row_is_final() -> None:
+    policy = policy_with(Clock())
+    assert [policy.pause_after_end(KILLED) for _ in range(5)] == [1, 2, 4, 8, None]
+    assert policy.ends == 5
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_wrong_settings_are_final_at_once(ready: bool) -> None:
+    clock = Clock()
+    policy = policy_with(clock)
+    if ready:
+        policy.note_ready()
+        clock.now += 10 * HEALTHY
+    assert policy.pause_after_end(EXIT_CONFIG) is None
+
+
+@pytest.mark.parametrize("status", [0, 1, 3, -signal.SIGTERM, None])
+def test_every_other_end_is_followed_by_a_start(status: int | None) -> None:
+    assert policy_with(Clock()).pause_after_end(status) == DEFAULT.first_pause
+
+
+def test_healthy_run_ends_the_row() -> None:
+    clock = Clock()
+    policy = policy_with(clock)
+    for _ in range(20):
+        assert policy.pause_after_end(KILLED) == 1
+        clock.now += 10
+        policy.note_ready()
+        clock.now += HEALTHY + 1
+
+
+def test_time_before_readiness_is_not_healthy() -> None:
+    """A model that loads for an hour and then dies has not served."""
+    clock = Clock()
+    policy = policy_with(clock)
+    pauses: list[float | None] = []
+    for _ in range(5):
+        clock.now += 60 * HEALTHY
+        policy.note_ready()
+        pauses.append(policy.pause_after_end(KILLED))
+    assert pauses[-1] is None
+
+
+def test_readiness_noted_twice_counts_from_the_first() -> None:
+    clock = Clock()
+    policy = policy_with(clock)
+    policy.pause_after_end(KILLED)
+    policy.note_ready()
+    clock.now += HEALTHY + 1
+    policy.note_ready()
+    assert policy.pause_after_end(KILLED) == 1
+
+
+def test_readiness_of_an_earlier_run_does_not_count() -> None:
+    clock = Clock()
+    policy = policy_with(clock)
+    policy.note_ready()
+    clock.now += HEALTHY + 1
+    assert policy.pause_after_end(KILLED) == 1
+    clock.now += HEALTHY + 1
+    assert policy.pause_after_end(KILLED) == 2, "that run was never ready"
+
+
+def test_reset_allows_as_many_ends_again() -> None:
+    policy = policy_with(Clock())
+    while policy.pause_after_end(KILLED) is not None:
+        pass
+    policy.reset()
+    assert [policy.pause_after_end(KILLED) for _ in range(5)] == [1, 2, 4, 8, None]

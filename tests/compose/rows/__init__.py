@@ -2,5 +2,5 @@
 
 * ``row``: what a row is, and how one is measured.
 * ``table``: all of them, in the order of the report.
-* ``scale``, ``faults``, ``redis``, ``proxies``, ``rolls``, ``keys``, ``model_change``, ``down``: what they do.
+* ``changes``, ``faults``, ``rolls``, ``model_change``: what they do.
 """

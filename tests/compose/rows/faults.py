@@ -1,4 +1,4 @@
-"""Rows in which API servers die, hang, or are cut off."""
+"""Rows in which servers die, hang, restart or are cut off, and Redis is lost; keys stay on its volume."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.support.waiting import wait_until
 
 # How long a server stays paused or cut off: longer than its probes' patience, shorter than a request's.
 FAULT_SECONDS = 15.0
+LOST_SECONDS = 15.0
 NOTICED_SECONDS = 60.0
 FRENCH = frozenset({"en-fr", "fr-en", "en-es", "es-en", "de-fr"})
 
@@ -57,6 +58,40 @@ async def only_server_killed(run: RowRun) -> None:
     await _until_not_ok(run)
     await run.fleet.until_whole()
     run.note("last failure after", seconds_without(run.traffic.samples, FRENCH, run.began))
+
+
+async def proxies_restarted(run: RowRun) -> None:
+    """Restart both proxies, the second as soon as the first is back."""
+    for proxy in await run.fleet.containers("proxy"):
+        await run.fleet.docker("restart", "--time", "60", proxy.id)
+        await run.fleet.until_whole()
+
+
+async def proxies_killed(run: RowRun) -> None:
+    """SIGKILL the server in the one proxy, which Docker starts again, then ``docker kill`` the other and start it by ``up``."""
+    first, second = await run.fleet.containers("proxy")
+    await run.fleet.kill_main_process(first)
+    await run.fleet.until_restarted(first)
+    await run.fleet.until_whole()
+    run.note("first back after", run.seconds())
+    await run.fleet.docker("kill", second.id)
+    await run.fleet.compose("up", "-d", "--wait")
+    await run.fleet.until_whole()
+
+
+async def redis_restarted(run: RowRun) -> None:
+    """``docker compose restart redis``."""
+    await run.fleet.compose("restart", "redis")
+    await run.fleet.until_whole()
+
+
+async def redis_lost(run: RowRun) -> None:
+    """Kill Redis, and start it again after a time."""
+    await run.fleet.compose("kill", "redis")
+    await asyncio.sleep(LOST_SECONDS)
+    run.note("pairs served without it", len(run.traffic.served_since(run.began)))
+    await run.fleet.compose("up", "-d", "--wait")
+    await run.fleet.until_whole()
 
 
 async def _german(run: RowRun) -> Container:

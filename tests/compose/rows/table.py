@@ -6,30 +6,35 @@ from types import MappingProxyType
 
 from tests.compose.deployment import SECOND
 from tests.compose.report import CALM
-from tests.compose.rows import down, faults, keys, model_change, proxies, redis, rolls, scale
+from tests.compose.rows import changes, faults, model_change, rolls
 from tests.compose.rows.row import Row
 
 _TWO_GERMAN = MappingProxyType({"PAIRWAY_DE_REPLICAS": "2"})
 EDGE = "edge"
 
 ROWS = (
-    Row(CALM, "nothing", scale.calm, via=EDGE),
+    Row(CALM, "nothing", changes.calm, via=EDGE),
     Row(
         "keys",
         "keys switched on: created, then `PROXY_KEYS=on`, `make roll`",
-        keys.switched_on,
+        changes.keys_switched_on,
         MappingProxyType({"PROXY_KEYS": "off"}),
         EDGE,
     ),
-    Row("scale", "`PAIRWAY_DE_REPLICAS` 1 → 3 → 1, `up -d --wait`", scale.up_and_down),
+    Row("scale", "`PAIRWAY_DE_REPLICAS` 1 → 3 → 1, `up -d --wait`", changes.up_and_down),
     Row("kill", "`docker kill` of one of two servers, then `up -d`", faults.container_killed, _TWO_GERMAN),
     Row("pause", "`docker pause` of one of two servers, 15 s", faults.paused, _TWO_GERMAN),
     Row("cut", "one of two servers cut off the network, 15 s", faults.cut_off, _TWO_GERMAN),
     Row("kill-only", "`kill -9` of a pair's only server", faults.only_server_killed, may_fail=faults.FRENCH),
-    Row("redis-restart", "`docker compose restart redis`", redis.restarted),
-    Row("redis-loss", "Redis killed, `up -d` after 15 s", redis.lost),
-    Row("proxy-restart", "`docker restart` of one proxy, then the other", proxies.restarted, via=EDGE),
-    Row("proxy-kill", "`kill -9` in one proxy, then `docker kill` of the other and `up -d`", proxies.killed, via=EDGE),
+    Row("redis-restart", "`docker compose restart redis`", faults.redis_restarted),
+    Row("redis-loss", "Redis killed, `up -d` after 15 s", faults.redis_lost),
+    Row("proxy-restart", "`docker restart` of one proxy, then the other", faults.proxies_restarted, via=EDGE),
+    Row(
+        "proxy-kill",
+        "`kill -9` in one proxy, then `docker kill` of the other and `up -d`",
+        faults.proxies_killed,
+        via=EDGE,
+    ),
     Row("roll-setting", "a proxy's setting, `make roll`", rolls.setting, via=EDGE),
     Row("roll-image", "new images, `make roll`", rolls.image, _TWO_GERMAN, EDGE, prepare=rolls.second_image),
     Row(
@@ -51,6 +56,6 @@ ROWS = (
         prepare=model_change.write_catalog,
         rate_factor=2.0,
     ),
-    Row("down", "`docker compose down` with long requests in flight", down.everything, via=EDGE, ends_fleet=True),
+    Row("down", "`docker compose down` with long requests in flight", changes.all_stopped, via=EDGE, ends_fleet=True),
 )
 NAMES = tuple(row.name for row in ROWS)

@@ -153,24 +153,16 @@ class FakeDocker:
         if "/proc/meminfo" in arguments:
             self.out.append(f"MemTotal: 1 kB\nMemAvailable: {self.state.get('available_kb', 8_000_000)} kB")
         elif "expect" in arguments:
+            if arguments[-1].partition("=")[0] in self.state.get("unnamed", ()):
+                return 1
             self._note(" ".join(arguments[arguments.index("expect") :]))
-            return int(self.state.get("expect", 0))
         elif self._find(arguments[0])["Image"].removeprefix("sha256:") in self.state.get("silent", ()):
             return 1
         else:
             servers = [each for each in self.state["containers"] if "apiserver" in each["Name"]]
             blind = self._find(arguments[0])["Image"].removeprefix("sha256:") in self.state.get("blind", ())
             replicas = [] if blind else [self._replica(each) for each in servers if _runs(each)]
-            services = [
-                name
-                for name in self.state["services"]
-                if name.startswith("apiserver") and name not in self.state.get("unnamed", ())
-            ]
-            health: dict[str, Any] = {
-                "replicas": replicas,
-                "services": {name: {} for name in services},
-                "redis": {"up": True},
-            }
+            health: dict[str, Any] = {"replicas": replicas, "redis": {"up": True}}
             self.out.append(json.dumps(health | {"accepts": True} | self.state.get("answer", {})))
         return 0
 

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from deploy.rollout.docker import Docker
-from deploy.rollout.roller import Roller, RollOptions
+from deploy.rollout.roller import Roller, select
 from tests.deploy.rollout.fake_docker import FakeDocker, container, service
 
 ALL = ("proxy-1", "apiserver-de-1", "apiserver-fr-1")
@@ -64,13 +64,18 @@ class FakeProject:
         """The state of each container."""
         return {each["Name"].removeprefix("/pairway-"): each["State"]["Status"] for each in self.state["containers"]}
 
-    def roll(self, *names: str, **choices: Any) -> None:
+    def roll(self, *names: str, dry_run: bool = False, **choices: Any) -> None:
         """Roll, with a clock that only waiting moves."""
 
         def sleep(seconds: float) -> None:
             self.now += seconds
 
-        Roller(self.docker, RollOptions(**choices), self.lines.append, lambda: self.now, sleep).roll(names)
+        def say(text: str) -> None:
+            self.lines += text.splitlines()
+
+        project = self.docker.read_project()
+        roller = Roller(self.docker, say, clock=lambda: self.now, sleep=sleep, **choices)
+        roller.roll(project, select(project, names), dry_run=dry_run)
 
 
 def fleet(de: int = 1, fr: int = 1, proxies: int = 1, **of_all: Any) -> dict[str, dict[str, Any]]:

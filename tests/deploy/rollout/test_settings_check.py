@@ -142,7 +142,8 @@ def test_lines_that_reach_nobody_are_named_and_pass(
 def test_names_of_the_image_are_not_warned_of() -> None:
     """Those of the image, as its container has them."""
     names = "PATH LANG GPG_KEY PYTHON_VERSION PYTHON_SHA256 PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE HOSTNAME HOME"
-    assert settings_check.idle_names(dict.fromkeys((*names.split(), "PROXY_HOST"), ""), KNOWN) == []
+    of_a_company = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
+    assert settings_check.idle_names(dict.fromkeys((*names.split(), *of_a_company, "PROXY_HOST"), ""), KNOWN) == []
 
 
 def test_replica_token_may_be_the_previous_one() -> None:

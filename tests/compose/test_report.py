@@ -1,4 +1,4 @@
-"""Figures and targets of the compose rows."""
+"""What the compose rows are, measure and report."""
 
 from __future__ import annotations
 
@@ -6,9 +6,50 @@ import pytest
 
 from benchmarks.harness.load import Sample
 from benchmarks.harness.report import Checks
+from tests.compose.__main__ import chosen
+from tests.compose.health_watch import MAX_SHOWN, NO_ANSWER, history, summary
 from tests.compose.report import report
 from tests.compose.result import RowResult, broken_off, seconds_without
+from tests.compose.rows.table import NAMES, ROWS
 from tests.compose.traffic import judged
+
+
+def test_names_are_unique_and_the_fleet_ends_last() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert [row.name for row in ROWS if row.ends_fleet] == [NAMES[-1]]
+
+
+def test_chosen_keeps_the_tables_order() -> None:
+    assert [row.name for row in chosen("scale,keys")] == ["keys", "scale"]
+    assert len(chosen("")) == len(ROWS)
+
+
+def test_chosen_refuses_an_unknown_row() -> None:
+    with pytest.raises(SystemExit, match="no row scal; there are calm"):
+        chosen("scal")
+
+
+def test_summary_counts_ready_replicas() -> None:
+    health = {"status": "degraded", "replicas": [{"state": "ready"}, {"state": "down"}]}
+    assert summary(health) == "degraded 1/2"
+    assert summary({}) == NO_ANSWER
+
+
+def test_history_joins_looks_that_said_the_same() -> None:
+    seen = [(0.0, "ok 2/2"), (1.0, "ok 2/2"), (2.0, "degraded 1/2"), (5.0, "ok 2/2"), (6.0, "")]
+    assert history(seen) == "ok 2/2 2 s → degraded 1/2 3 s → ok 2/2 1 s"
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_history_of_too_few_looks_is_empty(looks: int) -> None:
+    assert not history([(0.0, "ok 2/2")] * looks)
+
+
+def test_history_is_cut() -> None:
+    seen = [(float(at), f"ok {at}/9") for at in range(MAX_SHOWN + 3)]
+    assert history(seen).endswith("…")
+    assert history(seen).count("→") == MAX_SHOWN
+
 
 FRENCH = frozenset({"en-fr"})
 

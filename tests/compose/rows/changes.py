@@ -1,4 +1,4 @@
-"""Row in which everything is stopped: what was accepted is answered."""
+"""Rows in which nothing breaks: a calm time, more and fewer servers, keys switched on, everything stopped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,45 @@ from tests.compose.rows.row import RowRun
 from tests.compose.traffic import SENTENCES
 from tests.support.waiting import wait_until
 
+MANY = 3
 LONG_REQUESTS = 4
 # Some seconds of work for the engine.
 LONG_SENTENCES = 400
 IN_FLIGHT_SECONDS = 10.0
 
 
-async def everything(run: RowRun) -> None:
+async def calm(run: RowRun) -> None:
+    """Do nothing."""
+    await asyncio.sleep(max(0.0, run.pace.calm - run.pace.after))
+
+
+async def up_and_down(run: RowRun) -> None:
+    """Scale German from 1 to 3 servers and back, by the number in ``.env``."""
+    await _scale_to(run, MANY)
+    run.note("3 serve after", run.seconds())
+    await asyncio.sleep(run.pace.after)
+    before = run.seconds()
+    await _scale_to(run, 1)
+    run.note("1 again after another", run.seconds() - before)
+
+
+async def _scale_to(run: RowRun, number: int) -> None:
+    run.fleet.set(PAIRWAY_DE_REPLICAS=str(number))
+    await run.fleet.compose("up", "-d", "--wait")
+    await run.fleet.expect()
+    await run.fleet.until_whole()
+
+
+async def keys_switched_on(run: RowRun) -> None:
+    """Switch keys on while callers send theirs already; then a caller without one is refused."""
+    run.fleet.set(PROXY_KEYS="on")
+    await run.fleet.make("roll")
+    await run.fleet.until_whole()
+    status = await run.traffic.status_without_key()
+    run.result.checks.holds("a caller without a key is refused", status == 401, measured=str(status), limit="401")
+
+
+async def all_stopped(run: RowRun) -> None:
     """``docker compose down`` with long requests in flight."""
     texts = [f"{SENTENCES['en-de'].format(50 + number)} " * LONG_SENTENCES for number in range(LONG_REQUESTS)]
     tasks = [asyncio.create_task(run.traffic.translate("en-de", text)) for text in texts]
