@@ -18,9 +18,8 @@ from proxy.balancing.outlier_detection import failing_counts
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.memory_cache import MemoryCache
-from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
-from proxy.cache.translation_cache import TranslationCache
+from proxy.cache.translation_cache import ModelVersions, TranslationCache
 from proxy.context import (
     FleetContext,
     GlossariesContext,

@@ -197,7 +197,7 @@ class TranslationRun(RequestExchange):
             work = (
                 pipeline.target_lists.translate(call, targets, notices) if targets else pipeline.service.translate(call)
             )
-            answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
+            answer = await while_connected(request, work, pipeline.coalescer.outlive_client)
         except BaseException:
             if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded
                 await meter.refund(charge)

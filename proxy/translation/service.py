@@ -125,7 +125,7 @@ class TranslationService:
         if not call.linger_seconds:
             return Answer(await self._complete(call, lookup, shares_rest=True), AnswerSource.PARTIAL)
         # Another rest may be missing when the request is repeated, so the whole of it is shared.
-        body, joined = await self._share(call, lambda leader: self._complete(leader, lookup, shares_rest=False))
+        body, joined = await self._share(call, lambda: self._complete(call, lookup, shares_rest=False))
         return Answer(body, AnswerSource.COALESCED if joined else AnswerSource.PARTIAL)
 
     async def _complete(self, call: TranslationCall, lookup: CacheLookup, *, shares_rest: bool) -> bytes:
@@ -154,17 +154,13 @@ class TranslationService:
         self, call: TranslationCall, lookup: CacheLookup | None, *, is_private: bool = False
     ) -> tuple[bytes, bool]:
         """Return the JSON of all texts, and whether another request computed it."""
-        body, joined = await self._share(call, self._dispatcher.translate, is_private=is_private)
+        body, joined = await self._share(call, lambda: self._dispatcher.translate(call), is_private=is_private)
         if not joined:
             self._store(call.request, lookup, body)
         return body, joined
 
     async def _share(
-        self,
-        call: TranslationCall,
-        compute: Callable[[TranslationCall], Awaitable[bytes]],
-        *,
-        is_private: bool = False,
+        self, call: TranslationCall, compute: Callable[[], Awaitable[bytes]], *, is_private: bool = False
     ) -> tuple[bytes, bool]:
         body, joined = await self._coalescer.run(call, compute, is_private=is_private)
         if joined:

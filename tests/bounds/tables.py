@@ -32,7 +32,7 @@ TABLES = {
         "proxy.balancing.pair_stats.PairStats.suspects",
         "proxy.balancing.replica_stats.ReplicaStats.full_until",
         "proxy.balancing.replica_stats.ReplicaStats.pairs",
-        "proxy.cache.model_versions.ModelVersions._models",
+        "proxy.cache.translation_cache.ModelVersions._models",
         "proxy.fleet.discovery.Discovery._last_addresses",
         "proxy.fleet.discovery.Discovery.unresolved",
         "proxy.fleet.expected_replicas.ExpectedReplicas._by_service",
@@ -125,8 +125,8 @@ TABLES = {
     BOUNDED: (
         "proxy.admission.keyless_bodies.KeylessBodies._requests",
         "proxy.admission.keyless_bodies._Pool._networks",
-        "proxy.cache.abandoned_computations.AbandonedComputations._all",
-        "proxy.cache.abandoned_computations.AbandonedComputations._by_caller",
+        "proxy.cache.coalescing.AbandonedComputations._all",
+        "proxy.cache.coalescing.AbandonedComputations._by_caller",
         "proxy.cache.redis_cache.RedisCache._queue",
     ),
 }

@@ -78,7 +78,8 @@ class CoalescerHarness:
         self, call: TranslationCall | None = None, *, is_private: bool = False
     ) -> asyncio.Task[tuple[bytes, bool]]:
         """Start to wait, and return once it does."""
-        work = self.coalescer.run(call or self.call(), self.computations, is_private=is_private)
+        call = call or self.call()
+        work = self.coalescer.run(call, lambda: self.computations(call), is_private=is_private)
         task = asyncio.create_task(work)
         self.tasks.append(task)
         await asyncio.sleep(0)
@@ -87,7 +88,7 @@ class CoalescerHarness:
 
     async def leave(self, task: asyncio.Task[Any]) -> None:
         """Hang up, as the client of that request; it ends at once unless its computation goes on."""
-        if not self.coalescer.outlives_client(task, task.cancel):
+        if not self.coalescer.outlive_client(task, task.cancel):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
