@@ -38,8 +38,8 @@ from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
+from proxy.forwarding.hedging import HedgingPolicy
 from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
-from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
 from proxy.glossaries.term_finder import TermFinder
@@ -239,7 +239,8 @@ async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[
     client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
     selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
     retry_policy = RetryPolicy(selector, local_stats, retry_budget, settings.max_attempts)
-    forwarder = Forwarder(registry, UpstreamRequest(client, local_stats, metrics), retry_policy, metrics)
+    hedging_policy = HedgingPolicy(selector, local_stats, retry_budget, settings.max_attempts)
+    forwarder = Forwarder(registry, client, local_stats, metrics, retry_policy, hedging_policy)
     canaries = CanaryProber(registry, local_stats, client, metrics, time.monotonic, rng)
     await foundation.stack.enter_async_context(canaries.closing())
     return forwarder, Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng)
@@ -264,7 +265,7 @@ def build_translation(
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns)
     cache = build_cache(foundation, registry, redis_cache)
-    service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
+    service = TranslationService(dispatcher, coalescer, cache, metrics)
     target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from proxy.admission.fair_share import FairShare
 from proxy.admission.pair_load import PairLoad, ReplicaOutError, capacity_of, measure_load
 from proxy.balancing.local_stats import LocalStats
-from proxy.call import TranslationCall
+from proxy.call import Leg
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from shared.languages import LanguagePair
@@ -53,7 +53,7 @@ class AdmissionController:
         self._snapshot: Snapshot | None = None
         self._pairs: dict[LanguagePair, PairOffer] = {}
 
-    def admit(self, legs: Sequence[tuple[TranslationCall, LanguagePair]], snapshot: Snapshot) -> AdmittedRequest:
+    def admit(self, legs: Sequence[Leg], snapshot: Snapshot) -> AdmittedRequest:
         """Admit all legs of a request, or none, for a ``with`` block.
 
         A refusal by the replica inside the block gets our Retry-After as well (single-leg requests only).
@@ -63,16 +63,16 @@ class AdmissionController:
         """
         if snapshot is not self._snapshot:
             self._snapshot, self._pairs = snapshot, {}
-        short_legs: list[tuple[TranslationCall, LanguagePair, FairShare]] = []
-        for call, pair in legs:
-            if call.cost.is_long:
+        short_legs: list[tuple[Leg, FairShare]] = []
+        for leg in legs:
+            if leg.cost.is_long:
                 continue
-            offer = self._pairs.get(pair) or self._add_pair(pair, snapshot)
-            if not self._has_space(call, pair, offer, snapshot):
-                load = measure_load(pair, call.priority, snapshot, self._local_stats)
+            offer = self._pairs.get(leg.pair) or self._add_pair(leg.pair, snapshot)
+            if not self._has_space(leg, offer, snapshot):
+                load = measure_load(leg.pair, leg.call.priority, snapshot, self._local_stats)
                 if load is not None:
-                    self._check(call, pair, load, offer.share)
-            short_legs.append((call, pair, offer.share))
+                    self._refuse_without_space(leg, load, offer.share)
+            short_legs.append((leg, offer.share))
         return AdmittedRequest(self._local_stats, short_legs, snapshot, has_one_leg=len(legs) == len(short_legs) == 1)
 
     def _add_pair(self, pair: LanguagePair, snapshot: Snapshot) -> PairOffer:
@@ -82,8 +82,9 @@ class AdmissionController:
         offer = self._pairs[pair] = PairOffer(self._shares[model], tiers[0], models, [None] * len(Priority))
         return offer
 
-    def _has_space(self, call: TranslationCall, pair: LanguagePair, offer: PairOffer, snapshot: Snapshot) -> bool:
-        share, urls, priority, local_stats = offer.share, offer.urls, call.priority, self._local_stats
+    def _has_space(self, leg: Leg, offer: PairOffer, snapshot: Snapshot) -> bool:
+        call, pair, local_stats = leg.call, leg.pair, self._local_stats
+        share, urls, priority = offer.share, offer.urls, call.priority
         limit = offer.limits[priority.rank]
         if limit is None:
             load = measure_load(pair, priority, snapshot, local_stats)
@@ -105,7 +106,8 @@ class AdmissionController:
                 return not capacity.rate or ahead <= capacity.rate * call.deadline.remaining()
         return False
 
-    def _check(self, call: TranslationCall, pair: LanguagePair, load: PairLoad, share: FairShare) -> None:
+    def _refuse_without_space(self, leg: Leg, load: PairLoad, share: FairShare) -> None:
+        call, pair = leg.call, leg.pair
         units = share.units.get(call.caller.identity, 0.0)
         is_newcomer = not units
         callers = len(share.units) + is_newcomer
@@ -117,7 +119,7 @@ class AdmissionController:
         else:
             return
         self._metrics.shed.labels(str(pair), call.priority, reason).inc()
-        wait = share.retry_after(call, load)
+        wait = share.schedule_return(leg, load)
         raise OverloadedError(MESSAGES[reason].format(pair, call.priority), retry_after=wait, facts={"reason": reason})
 
 
@@ -126,13 +128,13 @@ class AdmittedRequest:
     """An admitted request; its short legs count while the block lasts."""
 
     _local_stats: LocalStats
-    _legs: Sequence[tuple[TranslationCall, LanguagePair, FairShare]]
+    _legs: Sequence[tuple[Leg, FairShare]]
     _snapshot: Snapshot
     has_one_leg: bool
 
     def __enter__(self) -> None:
-        for call, _, share in self._legs:
-            share.add(call.caller.identity, call.cost.units)
+        for leg, share in self._legs:
+            share.add(leg.call.caller.identity, leg.cost.units)
 
     def __exit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
@@ -142,9 +144,9 @@ class AdmittedRequest:
             and isinstance(error, OverloadedError)
             and error.facts.get("reason") not in REASONS_OF_ONE_REQUEST
         ):
-            call, pair, share = self._legs[0]
-            load = measure_load(pair, call.priority, self._snapshot, self._local_stats)
-            wait = share.retry_after(call, load)
+            leg, share = self._legs[0]
+            load = measure_load(leg.pair, leg.call.priority, self._snapshot, self._local_stats)
+            wait = share.schedule_return(leg, load)
             error.retry_after = max(error.retry_after or 0.0, wait)
-        for call, _, share in self._legs:
-            share.remove(call.caller.identity, call.cost.units)
+        for leg, share in self._legs:
+            share.remove(leg.call.caller.identity, leg.cost.units)

@@ -8,7 +8,7 @@ from typing import Final
 
 from proxy.admission.pair_load import UNKNOWN_RATE, PairLoad
 from proxy.admission.retry_after import RetryAfter
-from proxy.call import TranslationCall
+from proxy.call import Leg
 
 # Rounding errors stay below this; a request costs at least 1.
 _ROUNDING_UNITS: Final = 1e-6
@@ -35,7 +35,7 @@ class FairShare:
         else:
             del self.units[caller]
 
-    def retry_after(self, call: TranslationCall, load: PairLoad | None) -> int:
-        """Return the seconds after which to retry a refused request."""
+    def schedule_return(self, leg: Leg, load: PairLoad | None) -> int:
+        """Schedule a refused request's return; return the seconds until then."""
         rate, excess = (UNKNOWN_RATE, 0.0) if load is None else (load.rate, load.excess)
-        return self._retry_after.seconds(call.caller.identity, call.cost.units, rate, excess)
+        return self._retry_after.schedule(leg.call.caller.identity, leg.cost.units, rate, excess)

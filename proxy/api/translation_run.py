@@ -13,11 +13,10 @@ from fastapi import Request
 from typing_extensions import override
 
 from proxy.api.exchange import FindKey, RequestExchange
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
-from proxy.request_cost import RequestCost
 from proxy.translation.results import with_warning
 from proxy.translation.service import CACHE_HEADER
 from proxy.translation.transient_faults import is_transient
@@ -192,8 +191,10 @@ class TranslationRun(RequestExchange):
             if authentication.key is not None:
                 charge = await meter.charge(authentication.key, cost.charged_chars)
                 add_response_headers(request, charge.headers)
-            call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
-            call.linger_seconds = self.linger_seconds
+            linger_seconds = self.linger_seconds
+            call = TranslationCall(
+                translate_request, cost, caller, priority, deadline, request_id, sample, sink, body, linger_seconds
+            )
             work = (
                 pipeline.target_lists.translate(call, targets, notices) if targets else pipeline.service.translate(call)
             )

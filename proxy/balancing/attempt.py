@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 from proxy.balancing.circuit_breaker import CircuitPermit
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats
-from proxy.request_cost import RequestCost
+from proxy.call import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 
@@ -41,9 +41,8 @@ class Attempt(InFlightRequest):
         stats: PairReplicaStats,
         started: float,
         cost: RequestCost,
-        on_lost: Callable[[], None],
     ) -> None:
-        super().__init__(selection.rank, selection.model, started, cost, on_lost)
+        super().__init__(selection.rank, selection.model, started, cost)
         self._record = record
         self.selection = selection
         self.stats = stats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from proxy.request_cost import RequestCost
+from proxy.call import RequestCost
 from shared.protocol.priority import Priority
 from shared.protocol.report import ModelReport
 

@@ -1,4 +1,4 @@
-"""Latencies per unit of work, and the delay of hedges."""
+"""Latencies per unit of work: of one replica, and of a model."""
 
 from __future__ import annotations
 
@@ -13,22 +13,17 @@ DECAY_SECONDS: Final = 2.0
 SILENCE_SECONDS: Final = 10.0
 # Before the first sample; equal everywhere, so that only load counts.
 FIRST_SECONDS: Final = 0.1
-# Dean and Barroso, The Tail at Scale (CACM 2013).
+# Requests above it are late: Dean and Barroso, The Tail at Scale (CACM 2013).
 PERCENTILE: Final = 0.95
-HEDGE_SHARE: Final = 0.05
 # If latencies hardly differ, 5 % are late by very little.
 OVER_MEDIAN: Final = 2.0
-# A hedge itself costs about a millisecond.
-SHORTEST_DELAY_SECONDS: Final = 0.010
-# A hung replica catches 1 to 9 requests (docs/decisions/0013-balancing.md).
-HEDGE_BURST: Final = 10.0
 # A sort takes 30 microseconds.
 SAMPLES: Final = 500
 RECENT: Final = 50
 SORT_EVERY: Final = 25
 # With fewer samples; half of the second that a hung replica may cost.
 MIN_SAMPLES: Final = 20
-FIRST_SECONDS_PER_UNIT: Final = 0.5
+FIRST_LATE_SECONDS: Final = 0.5
 # Recent median over overall median; one bad replica hardly moves it.
 FLEET_SLOW: Final = 2.0
 
@@ -79,15 +74,19 @@ class PeakEwma:
 
 @dataclass(eq=False, slots=True)
 class ModelLatency:
-    """A model's latency for a pair, and its hedges."""
+    """A model's latency for a pair, per unit of work.
+
+    A request is late after ``late_seconds``; ``is_slow``: all requests are late now. ``hedge_debt``: hedges that the
+    model's requests have not earned yet (``proxy/forwarding/hedging.py``).
+    """
 
     _latencies: list[float] = field(default_factory=list[float])
     _next_index: int = 0
     _unsorted: int = 0
-    _seconds_per_unit: float = FIRST_SECONDS_PER_UNIT
-    _slow: bool = False
-    _median_seconds: float | None = None  # per unit of work; None below MIN_SAMPLES
-    _tokens: float = HEDGE_BURST
+    _median_seconds: float | None = None  # None below MIN_SAMPLES
+    late_seconds: float = FIRST_LATE_SECONDS
+    is_slow: bool = False
+    hedge_debt: float = 0.0
 
     @property
     def typical_seconds(self) -> float:
@@ -105,28 +104,6 @@ class ModelLatency:
         if self._unsorted >= SORT_EVERY or len(self._latencies) == MIN_SAMPLES:
             self._sort()
 
-    def record_request(self) -> None:
-        """Earn a request's share of a hedge."""
-        self._tokens = min(HEDGE_BURST, self._tokens + HEDGE_SHARE)
-
-    def delay(self, work: float) -> float | None:
-        """Return the seconds before a hedge; None while the fleet is slow."""
-        if self._slow:
-            return None
-        return max(SHORTEST_DELAY_SECONDS, self._seconds_per_unit * work)
-
-    @property
-    def can_hedge(self) -> bool:
-        """Whether the shares earned so far pay for one hedge."""
-        return self._tokens >= 1
-
-    def withdraw(self) -> bool:
-        """Pay for one hedge, if possible."""
-        if not self.can_hedge:
-            return False
-        self._tokens -= 1
-        return True
-
     def _sort(self) -> None:
         self._unsorted = 0
         count = len(self._latencies)
@@ -135,5 +112,5 @@ class ModelLatency:
         recent = sorted(self._latencies[self._next_index - 1 - place] for place in range(min(RECENT, count)))
         latencies = sorted(self._latencies)
         self._median_seconds = usual = latencies[count // 2]
-        self._slow = recent[len(recent) // 2] > FLEET_SLOW * usual
-        self._seconds_per_unit = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)
+        self.is_slow = recent[len(recent) // 2] > FLEET_SLOW * usual
+        self.late_seconds = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)

@@ -10,9 +10,9 @@ from typing import Final
 from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.pair_stats import PairStats
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
+from proxy.call import RequestCost
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.languages import LanguagePair
 
@@ -64,14 +64,13 @@ class LocalStats:
         waits = [self.pair_replica_stats(url, pair).breaker.retry_in() for url in urls]
         return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
-    def begin_attempt(self, selection: Selection, cost: RequestCost, on_lost: Callable[[], None]) -> Attempt:
+    def begin_attempt(self, selection: Selection, cost: RequestCost) -> Attempt:
         """Return an attempt, a context manager.
 
-        ``on_lost`` is called whenever the replica is found DOWN or stalled. A replica that left the fleet may still
-        answer.
+        A replica that left the fleet may still answer.
         """
         stats = self.pair_replica_stats(selection.url, selection.pair)
-        return Attempt(self.record, selection, stats, self.now(), cost, on_lost)
+        return Attempt(self.record, selection, stats, self.now(), cost)
 
     def record(self, attempt: Attempt) -> None:
         """Record an attempt's result."""

@@ -11,8 +11,8 @@ from proxy.balancing.balancer import SLOW_START_SECONDS
 from proxy.balancing.capacity import CapacityTracker
 from proxy.balancing.circuit_breaker import CircuitBreaker, CircuitPermit
 from proxy.balancing.latency import PeakEwma
+from proxy.call import RequestCost
 from proxy.fleet.replica import Replica
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
@@ -28,18 +28,25 @@ LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
 REPORT_AGE_SECONDS: Final = 0.1
 
 
+def do_nothing() -> None:
+    """Tell nobody that a replica is lost."""
+
+
 class InFlightRequest:
-    """One request in flight since ``started`` (monotonic seconds)."""
+    """One request in flight since ``started`` (monotonic seconds).
+
+    ``on_lost`` is called whenever the replica is found DOWN or stalled.
+    """
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
 
-    def __init__(self, rank: int, model: str, started: float, cost: RequestCost, on_lost: Callable[[], None]) -> None:
+    def __init__(self, rank: int, model: str, started: float, cost: RequestCost) -> None:
         self.rank = rank
         self.model = model
         self.started = started
         self.cost = cost
         self.work = cost.work
-        self.on_lost = on_lost
+        self.on_lost: Callable[[], None] = do_nothing
 
 
 @dataclass(eq=False, slots=True)

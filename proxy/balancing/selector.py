@@ -10,8 +10,8 @@ from proxy.balancing import balancer
 from proxy.balancing.attempt import Selection
 from proxy.balancing.balancer import SLOW_START_SECONDS, EligibleReplica, warmth
 from proxy.balancing.local_stats import LocalStats
+from proxy.call import RequestCost
 from proxy.fleet.snapshot import Snapshot
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 
 _NONE_EJECTED: Final = frozenset[str]()

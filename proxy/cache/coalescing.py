@@ -22,9 +22,8 @@ from typing import Any, Final, cast
 
 from pydantic_core import to_json
 
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.gc_tuning import drop_tracebacks

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import detect_stalls, find_suspects
+from proxy.call import work_of
 from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
-from proxy.request_cost import work_of
 from proxy.upstream.client import ReplicaClient
 from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from proxy.upstream.response_classifier import AttemptOutcome, ReplicaResponse, classify

@@ -8,7 +8,7 @@ from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.pivots import Pivots, pairs_of_kin, two_leg_routes
 from shared.languages import LanguagePair, stand_ins
-from shared.protocol.errors import PairUnavailableError, UnknownPairError
+from shared.protocol.errors import PairUnavailableError, PairwayError, UnknownPairError
 
 # Default Retry-After: a small engine restarts in 7 to 25 s.
 RETRY_AFTER_SECONDS: Final = 5.0
@@ -93,13 +93,16 @@ class RoutePlanner:
             legs = next(two_leg_routes(pair, snapshot), None) if through_pivot and self._pivots is not None else None
             return legs and LanguagePair(legs[0].source, legs[1].target)
 
-    def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
-        """Return the route for a pair; raise as ``find_route`` does."""
+    def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route | PairwayError:
+        """Return the route for a pair, or the error that ``find_route`` raises."""
         if self._planned is not snapshot.ready:
             self._planned, self._direct = snapshot.ready, {}
         route = self._direct.get(pair)
         if route is None:
-            route = find_route(pair, snapshot, self._pivots if through_pivot else None)
+            try:
+                route = find_route(pair, snapshot, self._pivots if through_pivot else None)
+            except PairwayError as error:
+                return error.with_traceback(None)
             if route.legs == (pair,):
                 self._direct[pair] = route
         return route

@@ -52,7 +52,7 @@ class Endpoint:
             connection.abort()
 
 
-class Exchange:
+class UpstreamExchange:
     """One request and its response: await it once.
 
     Cancelling closes the connection, which cancels the work at the replica.
@@ -117,10 +117,10 @@ class Exchange:
 class UpstreamConnection(asyncio.Protocol):
     """One connection; reused only after a complete request and answer."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: UpstreamExchange) -> None:
         self.idle_since = 0.0
         self._endpoint = exchange.endpoint
-        self._exchange: Exchange | None = exchange
+        self._exchange: UpstreamExchange | None = exchange
         self._answer = AnswerParser()
         self._transport: asyncio.Transport | None = None
         self._unsent = memoryview(b"")
@@ -131,7 +131,7 @@ class UpstreamConnection(asyncio.Protocol):
         """Whether neither side has closed it."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def _open(self, exchange: Exchange) -> None:
+    async def _open(self, exchange: UpstreamExchange) -> None:
         address, loop = self._endpoint.address, asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._endpoint.connect_timeout):
@@ -144,7 +144,7 @@ class UpstreamConnection(asyncio.Protocol):
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)
 
-    def send(self, exchange: Exchange) -> None:
+    def send(self, exchange: UpstreamExchange) -> None:
         """Send the exchange's request."""
         self._exchange = exchange
         self._answer.begin(exchange.limit, exchange.reader)
@@ -188,7 +188,7 @@ class UpstreamConnection(asyncio.Protocol):
         elif exchange is not None:
             self._receive(exchange, None, exc)
 
-    def _receive(self, exchange: Exchange, data: bytes | None, exc: Exception | None = None) -> None:
+    def _receive(self, exchange: UpstreamExchange, data: bytes | None, exc: Exception | None = None) -> None:
         """Parse a part of the answer; None is the connection's end."""
         try:
             response = self._answer.end(exc) if data is None else self._answer.feed(data)

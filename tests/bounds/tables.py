@@ -90,8 +90,8 @@ TABLES = {
         "proxy.api.live_status.traffic_view.Traffic.outcomes",
         "proxy.api.live_status.traffic_view.Traffic.requests",
         "proxy.cache.translation_cache.CacheLookup.values",
-        "proxy.forwarding.leg.Leg.errors",
-        "proxy.forwarding.leg.Leg.tried_urls",
+        "proxy.forwarding.retry_policy.LegProgress.errors",
+        "proxy.forwarding.retry_policy.LegProgress.tried_urls",
         # Of one glossary, whose place is GlossaryCache.
         "proxy.glossaries.matcher._TokenIndex._sources",
         # Of one set of served languages, whose place is LanguageDetector.

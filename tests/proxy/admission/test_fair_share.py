@@ -12,7 +12,7 @@ from proxy.admission.controller import RESERVE
 from proxy.admission.retry_after import LONGEST_SECONDS, RETRY_SHARE
 from shared.protocol.errors import OverloadedError, ReplicaFailedError
 from tests.proxy.admission.harness import LIMIT, AdmissionHarness, full_to
-from tests.proxy.balancing.local_fleet import EN_DE, A
+from tests.proxy.balancing.local_fleet import A
 from tests.proxy.samples import models, replica, snapshot
 
 
@@ -64,26 +64,26 @@ def test_replica_refusal_gets_our_wait_and_other_errors_do_not() -> None:
     harness = AdmissionHarness(full_to(0, rate=2.0 / RETRY_SHARE))
     with (
         pytest.raises(OverloadedError) as refused,
-        harness.controller.admit([(harness.call(), EN_DE)], harness.snapshot),
+        harness.controller.admit([harness.leg()], harness.snapshot),
     ):
         raise OverloadedError("full", retry_after=1.0)
     assert refused.value.retry_after == 1
     with (
         pytest.raises(OverloadedError) as later,
-        harness.controller.admit([(harness.call(text="b" * 400), EN_DE)], harness.snapshot),
+        harness.controller.admit([harness.leg(text="b" * 400)], harness.snapshot),
     ):
         raise OverloadedError("full", retry_after=1.0)
     assert later.value.retry_after in {3, 4}
     for reason in ("late", "memory"):
         with (
             pytest.raises(OverloadedError) as own,
-            harness.controller.admit([(harness.call(text="b" * 400), EN_DE)], harness.snapshot),
+            harness.controller.admit([harness.leg(text="b" * 400)], harness.snapshot),
         ):
             raise OverloadedError("of this request", retry_after=1.0, facts={"reason": reason})
         assert own.value.retry_after == 1.0
     with (
         pytest.raises(ReplicaFailedError) as failed,
-        harness.controller.admit([(harness.call(), EN_DE)], harness.snapshot),
+        harness.controller.admit([harness.leg()], harness.snapshot),
     ):
         raise ReplicaFailedError("broken")
     assert failed.value.retry_after is None
@@ -101,7 +101,7 @@ def test_units_return_to_zero_and_waits_are_bounded(steps: list[tuple[str, int, 
         harness.report(full_to(ahead))
         stay = ExitStack()
         try:
-            stay.enter_context(harness.controller.admit([(harness.call(caller, "x" * chars), EN_DE)], harness.snapshot))
+            stay.enter_context(harness.controller.admit([harness.leg(caller, "x" * chars)], harness.snapshot))
             stays.append(stay)
         except OverloadedError as error:
             waits.append(error.retry_after or 0)

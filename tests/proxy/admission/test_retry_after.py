@@ -56,5 +56,5 @@ def test_waits_beyond_a_minute_are_spread() -> None:
 def test_callers_remembered_are_bounded() -> None:
     retry_after = RetryAfter(lambda: 100.0, Random(1))  # noqa: S311 - jitter, no secrets
     for number in range(MAX_CALLERS + 100):
-        assert 1 <= retry_after.seconds(f"caller {number}", 1.0, 1.0, 0.0) <= LONGEST_SECONDS
+        assert 1 <= retry_after.schedule(f"caller {number}", 1.0, 1.0, 0.0) <= LONGEST_SECONDS
     assert len(retry_after._busy_until) == MAX_CALLERS  # pyright: ignore[reportPrivateUsage] - not to be seen outside

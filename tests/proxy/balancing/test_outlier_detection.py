@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxy.balancing.attempt import Selection
 from proxy.balancing.outlier_detection import STALL_SECONDS, detect_stalls, failing_counts, failing_replicas
-from proxy.request_cost import RequestCost, work_of
+from proxy.call import RequestCost, work_of
 from proxy.upstream.response_classifier import AttemptOutcome
 from tests.proxy.balancing.local_fleet import EN_DE, A, B, LocalFleet
 from tests.proxy.samples import pair
@@ -49,9 +49,8 @@ def test_long_text_is_no_stall() -> None:
     for _ in range(30):
         fleet.finish_attempt(B, AttemptOutcome.GOOD)
     lost_urls: list[str] = []
-    long = fleet.local_stats.begin_attempt(
-        Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(100_000)), lambda: lost_urls.append(A)
-    )
+    long = fleet.local_stats.begin_attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(100_000)))
+    long.on_lost = lambda: lost_urls.append(A)
     with long:
         fleet.now += 20
         fleet.finish_attempt(B, AttemptOutcome.GOOD)
@@ -63,12 +62,10 @@ def test_stall_behind_a_long_text_or_beside_a_live_pair_is_found() -> None:
     fleet = LocalFleet()
     lost_urls: list[str] = []
     local_stats = fleet.local_stats
-    long = local_stats.begin_attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(200_000)), lambda: None)
+    long = local_stats.begin_attempt(Selection(A, EN_DE, 0, None, "m"), RequestCost(work_of(200_000)))
     with long, fleet.attempt(A, lost_urls=lost_urls):
         fleet.now += STALL_SECONDS + 0.5
-        with local_stats.begin_attempt(
-            Selection(A, pair("en>fr"), 0, None, "m"), RequestCost(1.0), lambda: None
-        ) as other:
+        with local_stats.begin_attempt(Selection(A, pair("en>fr"), 0, None, "m"), RequestCost(1.0)) as other:
             other.record_outcome(AttemptOutcome.GOOD)
         fleet.finish_attempt(B, AttemptOutcome.GOOD)
         detect_stalls(local_stats)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxy.balancing.attempt import Selection
 from proxy.balancing.replica_stats import LONGEST_BACK_PRESSURE_SECONDS
-from proxy.request_cost import RequestCost
+from proxy.call import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
 from shared.protocol.priority import Priority
 from tests.proxy.balancing.local_fleet import EN_DE, A, B, LocalFleet
@@ -22,7 +22,7 @@ def test_select_skips_after_three_failures_until_a_canary_passes() -> None:
     assert selection is not None
     assert selection.url == A, "the trial"
     assert fleet.selector.select(EN_DE, (), RequestCost(1.0), fleet.snapshot) != selection, "one at a time"
-    with fleet.local_stats.begin_attempt(selection, RequestCost(1.0), lambda: None) as attempt:
+    with fleet.local_stats.begin_attempt(selection, RequestCost(1.0)) as attempt:
         fleet.now += 0.02
         attempt.record_outcome(AttemptOutcome.GOOD)
     fleet.finish_attempt(B, AttemptOutcome.GOOD)
@@ -121,7 +121,7 @@ def test_select_sends_urgent_work_where_bulk_is_full() -> None:
     fleet = LocalFleet()
     bulk, urgent = RequestCost(1.0, priority=Priority.BULK), RequestCost(1.0)
     permit = fleet.local_stats.pair_replica_stats(A, EN_DE).breaker.acquire()
-    with fleet.local_stats.begin_attempt(Selection(A, EN_DE, 0, permit, "m"), bulk, lambda: None) as attempt:
+    with fleet.local_stats.begin_attempt(Selection(A, EN_DE, 0, permit, "m"), bulk) as attempt:
         attempt.record_outcome(AttemptOutcome.FULL, full_for=60.0)
     assert fleet.selected_urls(cost=bulk) == {B}
     assert fleet.selected_urls(cost=urgent) == {A, B}

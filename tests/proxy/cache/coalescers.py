@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxy.cache.coalescing import RequestCoalescer
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
@@ -70,9 +69,8 @@ class CoalescerHarness:
     ) -> TranslationCall:
         deadline = Deadline.after(seconds, asyncio.get_running_loop().time)
         cost = RequestCost.of(request, priority)
-        call = TranslationCall(request, cost, Caller(caller, pairs=pairs), priority, deadline, "id", RequestSample())
-        call.linger_seconds = linger_seconds
-        return call
+        who, sample = Caller(caller, pairs=pairs), RequestSample()
+        return TranslationCall(request, cost, who, priority, deadline, "id", sample, linger_seconds=linger_seconds)
 
     async def request(
         self, call: TranslationCall | None = None, *, is_private: bool = False

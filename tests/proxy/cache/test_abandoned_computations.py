@@ -19,9 +19,8 @@ from proxy.cache.coalescing import (
     AbandonedComputations,
     SharedComputation,
 )
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.errors import UnknownPairError
 from shared.protocol.translate_request import TranslateRequest
