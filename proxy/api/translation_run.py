@@ -12,6 +12,7 @@ from typing import Final, Self, TypeVar
 from fastapi import Request
 from typing_extensions import override
 
+from proxy.admission.transient_faults import is_transient
 from proxy.api.exchange import FindKey, RequestExchange
 from proxy.call import RequestCost, TranslationCall
 from proxy.glossaries.glossary import parse_id
@@ -19,7 +20,6 @@ from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
 from proxy.translation.results import with_warning
 from proxy.translation.service import CACHE_HEADER
-from proxy.translation.transient_faults import is_transient
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.answers import Notice

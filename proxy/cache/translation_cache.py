@@ -27,6 +27,9 @@ from shared.protocol.translate_request import TranslateRequest
 # The number changes with the format of an entry.
 _CACHE_DOMAIN: Final = b"pairway-cache-1"
 _LENGTH_BYTES: Final = 8
+# A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
+ENTRY_BYTES: Final = 16 * 1024
+BYTES_PER_CHAR: Final = 64
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
@@ -109,11 +112,6 @@ def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairRepo
     if named is not None and named.pair == pair:  # the common case
         return named
     return next((report for report in reports.values() if report.pair == pair), None)
-
-
-# A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
-ENTRY_BYTES: Final = 16 * 1024
-BYTES_PER_CHAR: Final = 64
 
 
 @dataclass(frozen=True, slots=True)

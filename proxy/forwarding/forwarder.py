@@ -6,22 +6,23 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from proxy.balancing.attempt import Attempt, Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import Attempt, LocalStats, Selection
 from proxy.call import Leg
 from proxy.fleet.registry import Registry
 from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy
 from proxy.forwarding.retry_policy import LegProgress, RetryPolicy
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
 from proxy.upstream.http_client import UpstreamExchange
 from proxy.upstream.response_classifier import (
     OK,
-    RETRY_AFTER_SECONDS,
+    REPLICA_RETRY_SECONDS,
     UNTRUSTED,
     AttemptOutcome,
+    BrokenAnswerError,
     ReplicaResponse,
+    SilentError,
+    UnreachableError,
     classify,
 )
 from shared.protocol.errors import CODES, PairUnavailableError, PairwayError, ReplicaFailedError
@@ -170,7 +171,7 @@ def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exceptio
             attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
             progress.unreachable_count += 1
             why = "its replicas cannot be reached"
-            return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=RETRY_AFTER_SECONDS))
+            return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=REPLICA_RETRY_SECONDS))
         case ReplicaLostError():
             attempt.label = "replica-lost"
             log.warning("replica lost with a request in flight", extra={"replica": url})
@@ -194,7 +195,7 @@ def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> 
     if refusal.outcome is AttemptOutcome.NONE:
         attempt.timed_out = True
     else:
-        attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or RETRY_AFTER_SECONDS)
+        attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or REPLICA_RETRY_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
 
 

@@ -12,14 +12,12 @@ from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.forwarder import Forwarder
 from proxy.metrics import ProxyMetrics
-from proxy.routing.language_groups import LanguageGroups
 from proxy.routing.routes import Route, RoutePlanner, known_pairs
-from proxy.routing.visible_text import INLINE_CHARS, MAX_SEEN_CHARS
-from proxy.translation.detection import ScoredText
-from proxy.translation.language_grouper import LanguageGrouper
+from proxy.routing.visible_text import MAX_SEEN_CHARS, VISIBLE_INLINE_CHARS
+from proxy.translation.detection import LanguageGrouper, LanguageGroups, ScoredText
 from proxy.translation.pivot import pivot_legs, translate_through_pivot
 from proxy.translation.results import read_results, with_note
-from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
+from proxy.upstream.response_classifier import REPLICA_RETRY_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
@@ -135,7 +133,7 @@ class Dispatcher:
         """Return whether any text may need a translation, whatever its target."""
         request, chars = call.request, call.cost.chars
         # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
-        if request.format is not TextFormat.TEXT or chars > INLINE_CHARS:
+        if request.format is not TextFormat.TEXT or chars > VISIBLE_INLINE_CHARS:
             return True
         if chars > FREE_CHARS:
             await self._turns.take(chars * CHAR_SECONDS)
@@ -220,7 +218,7 @@ def _route_of(route: Route | PairwayError) -> Route:
 
 def _no_report_error(pair: LanguagePair) -> PairUnavailableError:
     """Return the error without any report: no pair may be called unknown."""
-    return PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
+    return PairUnavailableError(str(pair), "no API server has reported yet", retry_after=REPLICA_RETRY_SECONDS)
 
 
 def _results_without_replica(

@@ -12,8 +12,8 @@ from proxy.admission.controller import AdmissionController
 from proxy.call import Leg, TranslationCall
 from proxy.fleet.registry import Registry
 from proxy.routing.routes import Route
+from proxy.translation.detection import LanguageGrouper
 from proxy.translation.dispatcher import CallPlan, Dispatcher, legs_of
-from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.results import with_warning
 from proxy.translation.service import Answer, AnswerSource, TranslationService
 from shared.protocol.answers import Notice

@@ -11,10 +11,8 @@ from urllib.parse import urlencode
 
 from pydantic import SecretStr, ValidationError
 
-from proxy.upstream.address import address_of, header_value
-from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError
-from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamExchange
-from proxy.upstream.response_classifier import UNTRUSTED
+from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamExchange, address_of, header_value
+from proxy.upstream.response_classifier import UNTRUSTED, BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline

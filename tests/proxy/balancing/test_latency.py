@@ -11,17 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.balancing.latency import (
-    DECAY_SECONDS,
-    FIRST_LATE_SECONDS,
-    MIN_SAMPLES,
-    OVER_MEDIAN,
-    RECENT,
-    SAMPLES,
-    SILENCE_SECONDS,
-    ModelLatency,
-    PeakEwma,
-)
+from proxy.balancing.local_stats import FIRST_LATE_SECONDS, MIN_SAMPLES, OVER_MEDIAN, RECENT, SAMPLES, ModelLatency
+from proxy.balancing.replica_stats import DECAY_SECONDS, SILENCE_SECONDS, PeakEwma
 from tests.proxy.clock import HandClock
 
 SECONDS = st.floats(0, 1e6)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from proxy.balancing.latency import ModelLatency
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import LocalStats, ModelLatency
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import Leg, RequestCost, TranslationCall
 from proxy.forwarding.hedging import HedgingPolicy

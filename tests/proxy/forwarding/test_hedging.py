@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from proxy.balancing.latency import FIRST_LATE_SECONDS, RECENT, SAMPLES
+from proxy.balancing.local_stats import FIRST_LATE_SECONDS, RECENT, SAMPLES
 from proxy.forwarding.hedging import (
     HEDGE_BURST,
     HEDGE_SHARE,
@@ -16,8 +16,7 @@ from proxy.forwarding.hedging import (
     HedgeState,
     HedgeWonError,
 )
-from proxy.upstream.address import address_of
-from proxy.upstream.http_client import Endpoint, UpstreamExchange
+from proxy.upstream.http_client import Endpoint, UpstreamExchange, address_of
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from tests.proxy.forwarding.policies import FLEET, Setup
 from tests.proxy.samples import replica, snapshot

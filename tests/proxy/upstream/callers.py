@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from proxy.upstream.address import address_of
-from proxy.upstream.http_client import Endpoint, UpstreamExchange
+from proxy.upstream.http_client import Endpoint, UpstreamExchange, address_of
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 from tests.proxy.upstream.wire_server import Peer, wire_server
