@@ -1,4 +1,4 @@
-"""Admission of requests under load, of keyless bodies, and of those that wait for a fault's end.
+"""Admission of requests under load; keyless bodies; waits for a fault's end.
 
 - ``controller``: admits or refuses a request, by its pair's load and its caller's fair share.
 - ``retry_after``: when a refused caller should retry.

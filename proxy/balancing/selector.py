@@ -1,4 +1,4 @@
-"""ReplicaSelector: chooses the replica for one attempt, as the best of a few."""
+"""ReplicaSelector: chooses the replica for one attempt, the best of a few."""
 
 from __future__ import annotations
 
