@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from proxy.forwarding.hedging import HEDGE_BURST
 from shared.languages import LanguagePair
 from tests.conftest import RedisServer
 from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, proxy
