@@ -17,6 +17,7 @@ from proxy.cache.coalescing import (
     MAX_REPEATERS,
     SHORTEST_TIMEOUT_SECONDS,
     AbandonedComputations,
+    ComputationState,
     SharedComputation,
 )
 from proxy.call import RequestCost, TranslationCall
@@ -75,6 +76,24 @@ async def test_result_is_kept_for_one_repeat(harness: CoalescerHarness) -> None:
     assert len(harness.coalescer) == 0
     await harness.request(harness.call(linger_seconds=LINGER))
     assert len(harness.computations.calls) == 2
+
+
+async def test_states_of_an_abandoned_computation(harness: CoalescerHarness) -> None:
+    first = await harness.request(harness.call(linger_seconds=LINGER))
+    (computation,) = harness.coalescer._by_task.values()  # pyright: ignore[reportPrivateUsage] - not to be seen outside
+    assert computation.state is ComputationState.WANTED
+    harness.clock.now += SHORTEST_TIMEOUT_SECONDS
+    await harness.leave(first)
+    assert computation.state is ComputationState.ABANDONED
+    second = await harness.request(harness.call(linger_seconds=LINGER))
+    assert computation.state is ComputationState.WANTED
+    await harness.leave(second)
+    assert computation.state is ComputationState.ABANDONED
+    harness.computations.results[0].set_result(b"Hallo")
+    await first
+    assert computation.state is ComputationState.KEPT
+    assert await (await harness.request(harness.call(linger_seconds=LINGER))) == (b"Hallo", True)
+    assert computation.state is ComputationState.ENDED
 
 
 async def test_failure_is_not_kept(harness: CoalescerHarness) -> None:
