@@ -10,7 +10,7 @@
 - ``admission/``: which requests are accepted under load.
 - ``cache/``: stored translations, and requests that share one computation.
 - ``forwarding/``: requests to replicas: retries, hedges, canary probes.
-- ``call``: one client request with its caller, priority and deadline.
+- ``call``: one client request, its cost and its legs.
 - ``balancing/``: the choice of a replica.
 - ``glossaries/``: callers' dictionaries, applied as terms.
 - ``status/``: figures and events for the status page.
@@ -18,7 +18,6 @@
 - ``routing/``: languages, pairs, pivots.
 - ``fleet/``: which replicas exist and their state.
 - ``upstream/``: the HTTP client for replicas.
-- ``request_cost``: the cost of a request for a replica.
 - ``urls``: validators of URLs and addresses.
 - ``redis_client``: the connection to the fleet's Redis, and its keys.
 - ``metrics``: every metric of a proxy.

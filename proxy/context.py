@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from proxy.admission.keyless_bodies import KeylessBodies
+from proxy.admission.transient_faults import TransientFaultRetry
 from proxy.balancing.local_stats import LocalStats
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
@@ -26,7 +27,6 @@ from proxy.status.pair_expectations import PairExpectations
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
-from proxy.translation.transient_faults import TransientFaultRetry
 from shared.http.body import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop

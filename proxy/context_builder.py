@@ -12,15 +12,15 @@ from functools import partial
 
 from proxy.admission.controller import AdmissionController
 from proxy.admission.keyless_bodies import KeylessBodies
+from proxy.admission.transient_faults import TransientFaultRetry
 from proxy.api.live_status.status_view import stamped
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import failing_counts
 from proxy.balancing.selector import ReplicaSelector
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.memory_cache import MemoryCache
-from proxy.cache.model_versions import ModelVersions
 from proxy.cache.redis_cache import FLUSH_SECONDS, RedisCache
-from proxy.cache.translation_cache import TranslationCache
+from proxy.cache.translation_cache import ModelVersions, TranslationCache
 from proxy.context import (
     FleetContext,
     GlossariesContext,
@@ -37,10 +37,10 @@ from proxy.fleet.prober import UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
-from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
+from proxy.forwarding.canary_probes import CANARY_TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
+from proxy.forwarding.hedging import HedgingPolicy
 from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
-from proxy.forwarding.upstream_request import UpstreamRequest
 from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
 from proxy.glossaries.term_finder import TermFinder
@@ -49,8 +49,7 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.language_lists import LanguageLists
-from proxy.routing.pivots import Pivots
-from proxy.routing.routes import RoutePlanner
+from proxy.routing.routes import Pivots, RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
@@ -60,12 +59,10 @@ from proxy.status.figures import Totals
 from proxy.status.monitor import StatusMonitor
 from proxy.status.pair_expectations import PairExpectations
 from proxy.status.store import StatusStore
-from proxy.translation.detection import DetectionService
+from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
-from proxy.translation.language_grouper import LanguageGrouper
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
-from proxy.translation.transient_faults import TransientFaultRetry
 from proxy.upstream.client import ReplicaClient
 from shared.http.body import ByteBudget
 from shared.languages import display_name
@@ -240,10 +237,11 @@ async def build_forwarding(foundation: Foundation, registry: Registry) -> tuple[
     client, local_stats, metrics = foundation.client, foundation.local_stats, foundation.metrics
     selector, retry_budget = ReplicaSelector(local_stats, rng), RetryBudget(time.monotonic)
     retry_policy = RetryPolicy(selector, local_stats, retry_budget, settings.max_attempts)
-    forwarder = Forwarder(registry, UpstreamRequest(client, local_stats, metrics), retry_policy, metrics)
+    hedging_policy = HedgingPolicy(selector, local_stats, retry_budget, settings.max_attempts)
+    forwarder = Forwarder(registry, client, local_stats, metrics, retry_policy, hedging_policy)
     canaries = CanaryProber(registry, local_stats, client, metrics, time.monotonic, rng)
     await foundation.stack.enter_async_context(canaries.closing())
-    return forwarder, Loop("canaries", TICK_SECONDS, canaries.tick, time.monotonic, rng)
+    return forwarder, Loop("canaries", CANARY_TICK_SECONDS, canaries.tick, time.monotonic, rng)
 
 
 def build_translation(
@@ -265,7 +263,7 @@ def build_translation(
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns)
     cache = build_cache(foundation, registry, redis_cache)
-    service = TranslationService(registry, planner, dispatcher, coalescer, cache, metrics)
+    service = TranslationService(dispatcher, coalescer, cache, metrics)
     target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:

@@ -17,7 +17,7 @@ ALL_FIRST_BYTES: Final = 16 * 1024 * 1024
 # Requests of one network at once: an office sends fewer bodies in one moment.
 MAX_REQUESTS: Final = 64
 # Bodies take milliseconds on all but the slowest lines.
-RETRY_AFTER_SECONDS: Final = 1.0
+KEYLESS_RETRY_SECONDS: Final = 1.0
 _ADVICE: Final = "A key in the header Authorization is known before the body is read, and is not limited so."
 
 
@@ -70,7 +70,7 @@ class KeylessBody:
         """Refuse the unfinished body unless it has passed its first bytes."""
         if self._pool is self._bodies.first_bytes and self.refusal is None and not self.is_whole:
             detail = f"The first {FIRST_BYTES} bytes of a body without a known key took more than {FIRST_SECONDS:g} s."
-            self.refuse("slow", SlowRequestError(f"{detail} {_ADVICE}", retry_after=RETRY_AFTER_SECONDS))
+            self.refuse("slow", SlowRequestError(f"{detail} {_ADVICE}", retry_after=KEYLESS_RETRY_SECONDS))
 
     def refuse(self, reason: str, error: PairwayError) -> None:
         """Give up the bytes, count the refusal, and interrupt who reads."""
@@ -112,7 +112,7 @@ class KeylessBodies:
         requests = self._requests.setdefault(network, set())
         if len(requests) >= MAX_REQUESTS:
             detail = f"{MAX_REQUESTS} requests of your network have yet to show their key. {_ADVICE}"
-            raise self.metrics.keyless_refused("network", RateLimitedError(detail, retry_after=RETRY_AFTER_SECONDS))
+            raise self.metrics.keyless_refused("network", RateLimitedError(detail, retry_after=KEYLESS_RETRY_SECONDS))
         body = KeylessBody(self, network)
         requests.add(body)
         return body
@@ -172,7 +172,7 @@ class _Pool:
 
 def _full(limit: int) -> OverloadedError:
     detail = f"Bodies without a known key fill their {limit} bytes, and your network's hold most of them. {_ADVICE}"
-    return OverloadedError(detail, retry_after=RETRY_AFTER_SECONDS)
+    return OverloadedError(detail, retry_after=KEYLESS_RETRY_SECONDS)
 
 
 def do_nothing() -> None:

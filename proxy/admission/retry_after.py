@@ -32,8 +32,8 @@ class RetryAfter:
         self._busy_until: OrderedDict[str, float] = OrderedDict()
         self._refused_at = 0.0
 
-    def seconds(self, caller: str, units: float, rate: float, excess: float) -> int:
-        """Return the seconds, 1 to 60, after which a caller should retry.
+    def schedule(self, caller: str, units: float, rate: float, excess: float) -> int:
+        """Schedule a refused caller's return; return the seconds, 1 to 60.
 
         ``rate``: units per second; ``excess``: seconds until there is capacity.
         """

@@ -10,13 +10,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from proxy.api.health_view import ServiceHealth
-from proxy.balancing.balancer import EligibleReplica, score
 from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.selector import EligibleReplica, score
+from proxy.call import work_of
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.overrides import Override
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import DRAINED, Replica, ReplicaState
-from proxy.request_cost import work_of
 from shared.protocol.priority import Lane
 from shared.protocol.report import ModelReport
 

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots, pivot_pairs
+from proxy.routing.routes import Pivots, pivot_pairs
 from shared.languages import LanguagePair
 from shared.version import VERSION
 

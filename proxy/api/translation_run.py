@@ -12,15 +12,14 @@ from typing import Final, Self, TypeVar
 from fastapi import Request
 from typing_extensions import override
 
+from proxy.admission.transient_faults import is_transient
 from proxy.api.exchange import FindKey, RequestExchange
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.keys.authenticator import Authentication
-from proxy.request_cost import RequestCost
 from proxy.translation.results import with_warning
 from proxy.translation.service import CACHE_HEADER
-from proxy.translation.transient_faults import is_transient
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
 from shared.protocol.answers import Notice
@@ -192,12 +191,14 @@ class TranslationRun(RequestExchange):
             if authentication.key is not None:
                 charge = await meter.charge(authentication.key, cost.charged_chars)
                 add_response_headers(request, charge.headers)
-            call = TranslationCall(translate_request, cost, caller, priority, deadline, request_id, sample, sink, body)
-            call.linger_seconds = self.linger_seconds
+            linger_seconds = self.linger_seconds
+            call = TranslationCall(
+                translate_request, cost, caller, priority, deadline, request_id, sample, sink, body, linger_seconds
+            )
             work = (
                 pipeline.target_lists.translate(call, targets, notices) if targets else pipeline.service.translate(call)
             )
-            answer = await while_connected(request, work, pipeline.coalescer.outlives_client)
+            answer = await while_connected(request, work, pipeline.coalescer.outlive_client)
         except BaseException:
             if charge is not None and not (sink is not None and sink.started):  # a started stream is not refunded
                 await meter.refund(charge)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from proxy.balancing.circuit_breaker import BreakerState
-from proxy.balancing.local_stats import LocalStats
-from proxy.balancing.pair_stats import PairStats
+from proxy.balancing.local_stats import LocalStats, PairStats
 from proxy.balancing.replica_stats import PairReplicaStats
 from proxy.fleet.snapshot import Snapshot
 from shared.languages import LanguagePair
@@ -53,7 +52,7 @@ def failing_counts(local_stats: LocalStats, snapshot: Snapshot) -> dict[Language
     return {pair: len(failing_replicas(local_stats, pair, snapshot)) for pair, urls in snapshot.ready.items() if urls}
 
 
-def detect_stalls(local_stats: LocalStats) -> None:
+def mark_stalled_replicas(local_stats: LocalStats) -> None:
     """Mark stalled replicas, and notify their requests.
 
     A replica with an overdue request becomes a suspect, and is stalled if its canary fails or others answer.

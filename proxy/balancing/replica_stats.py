@@ -1,22 +1,25 @@
-"""Statistics of one replica, and of its pairs."""
+"""Statistics of one replica and of its pairs: requests, latency, capacity."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, field
+from math import exp
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
-from proxy.balancing.balancer import SLOW_START_SECONDS
-from proxy.balancing.capacity import CapacityTracker
 from proxy.balancing.circuit_breaker import CircuitBreaker, CircuitPermit
-from proxy.balancing.latency import PeakEwma
+from proxy.call import RequestCost
 from proxy.fleet.replica import Replica
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
-from shared.protocol.priority import Lane
+from shared.protocol.priority import Lane, Priority
 from shared.protocol.report import ModelReport
 
+# Good samples, or silence, reduce a bad one to 1/e in these times (docs/decisions/0013-balancing.md).
+DECAY_SECONDS: Final = 2.0
+SILENCE_SECONDS: Final = 10.0
+# A new replica's caches are cold for this time.
+SLOW_START_SECONDS: Final = 3.0
 # For each failure in a row: a replica that fails fast looks fast.
 PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
@@ -28,18 +31,137 @@ LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
 REPORT_AGE_SECONDS: Final = 0.1
 
 
+class Capacity(NamedTuple):
+    """Load and limit of a model, in cost units.
+
+    ``ahead``: units ahead of a request; ``callers``: units ahead if its caller has nothing in flight; ``rate``: units
+    per second.
+    """
+
+    ahead: float
+    callers: float
+    limit: float
+    rate: float | None
+
+
+class CapacityTracker:
+    """Capacity of one replica's models for short requests.
+
+    Lists are indexed by priority rank. A request counts for its own priority and all less urgent ones.
+    """
+
+    __slots__ = ("_reported", "added_units")
+
+    def __init__(self) -> None:
+        self._reported: dict[str, tuple[Capacity | None, ...]] = {}
+        self.added_units: dict[str, list[float]] = {}
+
+    def update(self, models: Mapping[str, ModelReport], *, is_new: bool) -> None:
+        """Apply a report; a new one includes the added units."""
+        if is_new:
+            self.added_units = {}
+        self._reported = {name: tuple(_capacity(report, each) for each in Priority) for name, report in models.items()}
+
+    def add(self, model: str, cost: RequestCost, units: float) -> None:
+        """Add a request's units; negative units remove them."""
+        if cost.is_long:  # long requests have their own share of the batch
+            return
+        added = self.added_units.get(model)
+        if added is None:
+            added = self.added_units[model] = [0.0] * len(Priority)
+        for rank in range(cost.priority.rank, len(added)):
+            added[rank] += units
+
+    def of(self, model: str, rank: int) -> Capacity | None:
+        """Return a model's capacity, or None if not reported."""
+        by_rank = self._reported.get(model)
+        capacity = None if by_rank is None else by_rank[rank]
+        added = self.added_units.get(model)
+        if capacity is None or added is None:
+            return capacity
+        ahead, callers, limit, rate = capacity
+        return Capacity(max(0.0, ahead + added[rank]), callers, limit, rate)
+
+    def is_full(self, model: str, rank: int) -> bool:
+        """Return whether a model is at its limit."""
+        by_rank = self._reported.get(model)
+        capacity = None if by_rank is None else by_rank[rank]
+        if capacity is None:
+            return False
+        added = self.added_units.get(model)
+        return not capacity.limit or capacity.ahead + (added[rank] if added else 0.0) >= capacity.limit
+
+
+def _capacity(report: ModelReport, priority: Priority) -> Capacity | None:
+    reported = report.capacity.get(priority)
+    if reported is None:
+        return None
+    return Capacity(reported.ahead, reported.callers, reported.limit, report.rate)
+
+
+@dataclass(eq=False, slots=True)
+class PeakEwma:
+    """Average seconds per unit of work: rises at once, falls with time.
+
+    Callers must use the age of the oldest request, per unit of work, if larger: a hung replica gives no samples.
+    """
+
+    _clock: Callable[[], float]
+    _value: float = 0.0
+    _observed_at: float | None = None
+
+    @property
+    def value(self) -> float | None:
+        """The current average; None before the first sample."""
+        return self.at(self._clock())
+
+    def at(self, now: float) -> float | None:
+        """Return the average at a time."""
+        if self._observed_at is None:
+            return None
+        return self._value * exp((self._observed_at - now) / SILENCE_SECONDS)
+
+    @property
+    def last(self) -> float | None:
+        """The average as of the last sample; None before the first."""
+        return None if self._observed_at is None else self._value
+
+    def observe(self, seconds_per_unit: float) -> float:
+        """Add one sample; return the average."""
+        now = self._clock()
+        if self._observed_at is None:
+            self._value = seconds_per_unit
+        else:
+            kept = exp((self._observed_at - now) / DECAY_SECONDS)
+            self._value = max(seconds_per_unit, self._value * kept + seconds_per_unit * (1 - kept))
+        self._observed_at = now
+        return self._value
+
+    def reset(self, seconds_per_unit: float) -> None:
+        """Replace the average."""
+        self._value = seconds_per_unit
+        self._observed_at = self._clock()
+
+
+def do_nothing() -> None:
+    """Tell nobody that a replica is lost."""
+
+
 class InFlightRequest:
-    """One request in flight since ``started`` (monotonic seconds)."""
+    """One request in flight since ``started`` (monotonic seconds).
+
+    ``on_lost`` is called whenever the replica is found DOWN or stalled.
+    """
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
 
-    def __init__(self, rank: int, model: str, started: float, cost: RequestCost, on_lost: Callable[[], None]) -> None:
+    def __init__(self, rank: int, model: str, started: float, cost: RequestCost) -> None:
         self.rank = rank
         self.model = model
         self.started = started
         self.cost = cost
         self.work = cost.work
-        self.on_lost = on_lost
+        self.on_lost: Callable[[], None] = do_nothing
 
 
 @dataclass(eq=False, slots=True)
@@ -201,7 +323,7 @@ class ReplicaStats:
             self._models = replica.report.models
             self.capacity.update(self._models, is_new=is_new)
         if is_new:
-            self._reported_at, self._ours_at_report = replica.reported_at, self.peak_texts(now)
+            self._reported_at, self._ours_at_report = replica.reported_at, self.update_peak(now)
         self.foreign_texts = max(0, replica.report.in_flight - self._ours_at_report)
 
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
@@ -243,7 +365,7 @@ class ReplicaStats:
         self.work += request.work
         self.texts += request.cost.texts
         self.capacity.add(request.model, request.cost, request.cost.units)
-        self._peak = max(self.peak_texts(request.started), self.texts)
+        self._peak = max(self.update_peak(request.started), self.texts)
 
     def remove(self, request: InFlightRequest) -> None:
         """Count a request as ended."""
@@ -253,8 +375,8 @@ class ReplicaStats:
         # Rounding errors must not add up.
         self.work = self.work - request.work if self.requests else 0.0
 
-    def peak_texts(self, now: float) -> int:
-        """Return the most texts in flight in the last ``REPORT_AGE_SECONDS``."""
+    def update_peak(self, now: float) -> int:
+        """Update and return the most texts in flight in the last ``REPORT_AGE_SECONDS``."""
         if now - self._peak_since >= REPORT_AGE_SECONDS:
             lately = now - self._peak_since < 2 * REPORT_AGE_SECONDS
             self._peak_since, self._previous_peak, self._peak = now, self._peak if lately else self.texts, self.texts

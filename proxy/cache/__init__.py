@@ -2,12 +2,8 @@
 
 Callers share entries, unless they opted out; ``proxy/translation/service.py`` uses both.
 
-- ``translation_cache``: both tiers, text by text.
-- ``fingerprints``: digests of texts, options and models.
-- ``model_versions``: the models that serve a route.
+- ``translation_cache``: both tiers, text by text; keys of texts and models.
 - ``memory_cache``: the first tier, in memory.
 - ``redis_cache``: the second tier, in Redis.
-- ``coalescing``: computes equal whole requests in flight once; not streams.
-- ``shared_computation``: one such computation.
-- ``abandoned_computations``: those without a client, within limits.
+- ``coalescing``: computes equal whole requests once, also for clients that repeat them; not streams.
 """

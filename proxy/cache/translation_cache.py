@@ -5,22 +5,113 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import product
 from typing import Final
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
-from proxy.cache.fingerprints import INLINE_CHARS, text_fingerprints
+from proxy.cache.coalescing import FINGERPRINT_BYTES, HASHED_INLINE_CHARS
 from proxy.cache.memory_cache import MemoryCache
-from proxy.cache.model_versions import ModelVersions, ServedModels, model_names
 from proxy.cache.redis_cache import RedisCache
+from proxy.fleet.replica import Replica
+from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
+from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
+from shared.protocol.report import PairReport
 from shared.protocol.translate_request import TranslateRequest
 
+# The number changes with the format of an entry.
+_CACHE_DOMAIN: Final = b"pairway-cache-1"
+_LENGTH_BYTES: Final = 8
 # A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
 ENTRY_BYTES: Final = 16 * 1024
 BYTES_PER_CHAR: Final = 64
+
+
+def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
+    """Return each text's fingerprint, equal in all proxies; ``served_by`` is JSON-serializable.
+
+    Every field of a request counts, also future ones: otherwise a client gets the answer to another request.
+    """
+    options = request.model_dump_json(exclude={"text"}).encode()
+    common = blake2b(_with_length(options), digest_size=FINGERPRINT_BYTES, person=_CACHE_DOMAIN)
+    common.update(_with_length(to_json(served_by)))
+    fingerprints: list[bytes] = []
+    for text in request.texts:
+        text_hash = common.copy()
+        text_hash.update(text.encode())
+        fingerprints.append(text_hash.digest())
+    return fingerprints
+
+
+def _with_length(part: bytes) -> bytes:
+    # Makes concatenations unambiguous.
+    return len(part).to_bytes(_LENGTH_BYTES, "big") + part
+
+
+# Names and revisions of the models that serve one pair, sorted.
+ServedModels = tuple[tuple[str, str], ...]
+
+
+class ModelVersions:
+    """Each pair's models, until replicas, pairs or revisions change."""
+
+    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
+        self._snapshot = snapshot
+        self._tiers: object = None
+        self._models: dict[LanguagePair, ServedModels | None] = {}
+
+    def for_route(self, route: Route) -> tuple[ServedModels, ...] | None:
+        """Return each leg's preferred models; None if a revision is unknown.
+
+        Only the first tier counts: the cache holds preferred translations.
+        """
+        snapshot = self._snapshot()
+        # The registry creates new tiers when a replica, a pair or a revision changes.
+        if self._tiers is not snapshot.tiers:
+            self._tiers, self._models = snapshot.tiers, {}
+        models_by_leg: list[ServedModels] = []
+        for leg in route.legs:
+            if leg not in self._models:
+                self._models[leg] = _served_models(leg, snapshot)
+            models = self._models[leg]
+            if models is None:
+                return None
+            models_by_leg.append(models)
+        return tuple(models_by_leg)
+
+
+def model_names(models_by_leg: tuple[ServedModels, ...]) -> frozenset[str]:
+    """Return a translation's possible model names (``results.py`` joins two legs)."""
+    names_by_leg = ([name for name, _ in models] for models in models_by_leg)
+    return frozenset("+".join(dict.fromkeys(names)) for names in product(*names_by_leg))
+
+
+def _served_models(pair: LanguagePair, snapshot: Snapshot) -> ServedModels | None:
+    tiers = snapshot.tiers.get(pair, ())
+    models = {_model_version(snapshot.replicas[url], pair) for url in tiers[0]} if tiers else {None}
+    known = {model for model in models if model is not None}
+    return tuple(sorted(known)) if len(known) == len(models) else None
+
+
+def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | None:
+    report = replica.report
+    pair_report = None if report is None else _pair_report(report.pairs, pair)
+    if report is None or pair_report is None:
+        return None
+    model = report.models.get(pair_report.model)
+    return None if model is None or model.revision is None else (pair_report.model, model.revision)
+
+
+def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
+    named = reports.get(str(pair))
+    if named is not None and named.pair == pair:  # the common case
+        return named
+    return next((report for report in reports.values() if report.pair == pair), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +167,7 @@ class TranslationCache:
         if served_by is None:
             return None
         models = [[(leg.source, leg.target) for leg in route.legs], served_by]
-        is_large = request.chars > INLINE_CHARS
+        is_large = request.chars > HASHED_INLINE_CHARS
         keys = await to_thread(text_fingerprints, request, models) if is_large else text_fingerprints(request, models)
         lookup = CacheLookup(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):

@@ -15,7 +15,7 @@ from proxy.fleet.registry import Registry
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from proxy.upstream.response_classifier import BrokenAnswerError, SilentError, UnreachableError
 from shared.protocol.report import ServedPairs
 
 log = logging.getLogger(__name__)

@@ -1,9 +1,7 @@
 """Sending a request to a replica: retries, hedges, canary probes.
 
 - ``forwarder``: tries replicas until one serves.
-- ``retry_policy``: whether, when and where to retry.
-- ``hedge``: a second attempt during a slow one.
-- ``upstream_request``: one request to one replica.
-- ``leg``: a request for one pair.
+- ``retry_policy``: whether, when and where to retry; the attempts so far.
+- ``hedging``: a second attempt during a slow one.
 - ``canary_probes``: translations that test suspect replicas.
 """

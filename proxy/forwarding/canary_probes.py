@@ -15,13 +15,19 @@ from typing import Final
 from pydantic import ValidationError
 
 from proxy.balancing.local_stats import LocalStats
-from proxy.balancing.outlier_detection import detect_stalls, find_suspects
+from proxy.balancing.outlier_detection import find_suspects, mark_stalled_replicas
+from proxy.call import work_of
 from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
-from proxy.request_cost import work_of
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
-from proxy.upstream.response_classifier import AttemptOutcome, ReplicaResponse, classify
+from proxy.upstream.response_classifier import (
+    AttemptOutcome,
+    BrokenAnswerError,
+    ReplicaResponse,
+    SilentError,
+    UnreachableError,
+    classify,
+)
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.deadline import Deadline
@@ -31,7 +37,7 @@ from shared.protocol.translate_request import TranslateRequest
 log = logging.getLogger(__name__)
 
 # A replica that recovers is back within this interval and the pause below.
-TICK_SECONDS: Final = 0.1
+CANARY_TICK_SECONDS: Final = 0.1
 # From the end of a canary to the next one for the same replica and pair, ± a fifth.
 PAUSE_SECONDS: Final = 0.3
 # The pause after a good canary of a replica that is only slow, which may be its nature.
@@ -72,7 +78,7 @@ class CanaryProber:
 
     async def tick(self) -> None:
         """Detect stalled replicas; send the canaries that are due."""
-        detect_stalls(self._stats)
+        mark_stalled_replicas(self._stats)
         for url, pair, rank in find_suspects(self._stats, self._registry.snapshot):
             if len(self._tasks) >= MAX_CONCURRENT:
                 break

@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
-
-from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import Attempt, LocalStats, Selection
+from proxy.call import Leg
 from proxy.fleet.registry import Registry
-from proxy.forwarding.hedge import Hedge, HedgeWonError, ReplicaLostError
-from proxy.forwarding.leg import AttemptFailedError, Leg
-from proxy.forwarding.retry_policy import RetryPolicy
-from proxy.forwarding.upstream_request import UpstreamRequest
+from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy
+from proxy.forwarding.retry_policy import LegProgress, RetryPolicy
 from proxy.metrics import ProxyMetrics
-from proxy.upstream.http_client import Exchange
-from shared.protocol.errors import ReplicaFailedError
+from proxy.upstream.client import ReplicaClient
+from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.response_classifier import (
+    OK,
+    REPLICA_RETRY_SECONDS,
+    UNTRUSTED,
+    AttemptOutcome,
+    BrokenAnswerError,
+    ReplicaResponse,
+    SilentError,
+    UnreachableError,
+    classify,
+)
+from shared.protocol.errors import CODES, PairUnavailableError, PairwayError, ReplicaFailedError
+from shared.protocol.headers import CACHE_CONTROL_HEADER, CALLER_HEADER, NO_STORE, REQUEST_ID_HEADER
+from shared.protocol.priority import PRIORITY_HEADER
 from shared.runtime.gc_tuning import drop_tracebacks
+
+log = logging.getLogger(__name__)
+
+
+class AttemptFailedError(Exception):
+    """Failure of one replica; ``error`` is for the client if none serves."""
+
+    def __init__(self, error: PairwayError) -> None:
+        super().__init__(error.detail)
+        self.error = error
+
+
+class ReplicaLostError(Exception):
+    """The replica is down or stalled, and another one can take over."""
 
 
 @dataclass(eq=False, slots=True)
 class Forwarder:
-    """Sender of requests, as the retry policy decides; stateless."""
+    """Sender of requests, as the retry and hedging policies decide; stateless."""
 
     _registry: Registry
-    _upstream_request: UpstreamRequest
-    _retry_policy: RetryPolicy
+    _client: ReplicaClient
+    _stats: LocalStats
     _metrics: ProxyMetrics
+    _retry_policy: RetryPolicy
+    _hedging_policy: HedgingPolicy
 
     async def send(self, leg: Leg) -> bytes:
         """Return the body of the first replica that serves the leg.
@@ -34,60 +62,145 @@ class Forwarder:
         Raises:
             PairwayError: no replica could, or one failed after a delta was passed on.
         """
+        progress = LegProgress(leg)
         try:
-            return await self._try_first(leg)
+            return await self._try_first(progress)
         except AttemptFailedError:
-            return await self._retry(leg)
+            return await self._retry(progress)
         finally:
-            leg.errors.clear()  # an error that is raised would keep itself, and the leg's body, by this frame
-            if leg.prepaid_seconds:
-                self._retry_policy.refund(leg)
+            # An error that is raised would keep itself, and the leg's body, by this frame.
+            progress.errors.clear()
+            if progress.prepaid_seconds:
+                self._retry_policy.refund(progress)
 
-    async def _retry(self, leg: Leg) -> bytes:
-        async for attempt in AsyncRetrying(
-            stop=stop_after_attempt(self._retry_policy.max_tries),  # each to another replica
-            retry=retry_if_exception_type(AttemptFailedError),
-            reraise=True,
-        ):
-            with attempt:
-                selection = self._retry_policy.next(leg, self._registry.snapshot)
-                self._metrics.retries.labels(str(selection.pair)).inc()
-                return await self._try(selection, leg)
-        raise AssertionError  # not reached: the loop above returns or raises
-
-    async def _try_first(self, leg: Leg) -> bytes:
+    async def _try_first(self, progress: LegProgress) -> bytes:
         snapshot = self._registry.snapshot
-        selection = self._retry_policy.first(leg, snapshot)
-        delay = self._retry_policy.hedge_delay(selection, leg, snapshot)
+        selection = self._retry_policy.begin(progress, snapshot)
+        self._hedging_policy.earn(selection)
+        delay = self._hedging_policy.delay(selection, progress, snapshot)
         if delay is None:
-            return await self._try(selection, leg)
-        with Hedge(delay, lambda: self._begin_hedge(selection, leg)) as hedge:
+            return await self._try(selection, progress)
+        with Hedge(delay, lambda: self._begin_hedge(selection, progress)) as hedge:
             try:
-                return await self._try(selection, leg, hedge)
+                return await self._try(selection, progress, hedge)
             except (HedgeWonError, AttemptFailedError):
                 if hedge.second is None:
                     raise
                 return await hedge.second
 
-    def _begin_hedge(self, first: Selection, leg: Leg) -> asyncio.Task[bytes] | None:
-        selection = self._retry_policy.hedge(first, leg, self._registry.snapshot)
+    def _begin_hedge(self, first: Selection, progress: LegProgress) -> asyncio.Task[bytes] | None:
+        selection = self._hedging_policy.begin(first, progress, self._registry.snapshot)
         if selection is None:
             return None
         self._metrics.hedges.labels(str(first.pair)).inc()
-        return asyncio.create_task(self._try(selection, leg), name="hedge")
+        return asyncio.create_task(self._try(selection, progress), name="hedge")
 
-    async def _try(self, selection: Selection, leg: Leg, hedge: Hedge | None = None) -> bytes:
-        leg.tried_urls.add(selection.url)
+    async def _retry(self, progress: LegProgress) -> bytes:
+        while True:  # each time at another replica; the policy raises after the last one
+            selection = self._retry_policy.begin_retry(progress, self._registry.snapshot)
+            self._metrics.retries.labels(str(selection.pair)).inc()
+            try:
+                return await self._try(selection, progress)
+            except AttemptFailedError:
+                continue
+
+    async def _try(self, selection: Selection, progress: LegProgress, hedge: Hedge | None = None) -> bytes:
+        """Return the body of one replica's translation; a ``hedge`` may win.
+
+        Raises:
+            AttemptFailedError: the replica did not serve the request; another may.
+            HedgeWonError: the hedge was answered first.
+            PairwayError: an error that any replica would give, or the replica failed after a delta.
+        """
+        leg, call, url = progress.leg, progress.leg.call, selection.url
+        progress.tried_urls.add(url)
+        call.sample.replicas.append(url)
+        attempt = self._stats.begin_attempt(selection, leg.cost)
+        if leg.sink is not None:
+            leg.sink.on_progress = attempt.stats.record_progress
+        headers = {REQUEST_ID_HEADER: call.request_id, PRIORITY_HEADER: call.priority, CALLER_HEADER: call.caller.tag}
+        if not call.caller.cached:
+            headers[CACHE_CONTROL_HEADER] = NO_STORE
         try:
-            return await self._upstream_request.send(selection, leg, self._abandon_lost, hedge)
+            with attempt:
+                try:
+                    exchange = self._client.translate(
+                        url, leg.body_for(selection.pair), call.deadline, headers, leg.sink
+                    )
+                    attempt.on_lost = lambda: self._abandon_lost(exchange, progress)
+                    if hedge is not None:
+                        hedge.first = exchange
+                    response = await exchange
+                except (UnreachableError, BrokenAnswerError, SilentError, HedgeWonError, ReplicaLostError) as failure:
+                    raise _conclude_failure(attempt, progress, failure) from failure
+                if response.status == OK:
+                    attempt.label = "ok"
+                    attempt.record_outcome(AttemptOutcome.GOOD)
+                    return response.body
+                raise _conclude_refusal(attempt, leg, response)
         except AttemptFailedError as failure:
             drop_tracebacks(failure)
-            leg.errors[selection.url] = failure.error
-            if leg.is_started:
+            progress.errors[url] = failure.error
+            if progress.is_started:
                 raise ReplicaFailedError("A replica failed after a part of its answer was sent to you.") from failure
             raise
+        finally:
+            self._metrics.attempts.labels(url, attempt.label).inc()
 
-    def _abandon_lost(self, leg: Leg, exchange: Exchange) -> None:
+    def _abandon_lost(self, exchange: UpstreamExchange, progress: LegProgress) -> None:
         """Stop waiting for a lost replica if another one can take over."""
-        if exchange.is_open and self._retry_policy.may_abandon(leg, self._registry.snapshot):
+        if exchange.is_open and self._retry_policy.prepay(progress, self._registry.snapshot):
             exchange.abandon(ReplicaLostError())
+
+
+def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exception) -> Exception:
+    url, pair = attempt.selection.url, attempt.selection.pair
+    match failure:
+        case SilentError():
+            attempt.label = "deadline-exceeded"
+            attempt.timed_out = True
+            return progress.leg.call.deadline.exceeded_error()
+        case HedgeWonError():
+            attempt.label = "beaten"
+            attempt.record_hedge_won()
+            return HedgeWonError()
+        case UnreachableError():
+            attempt.label = "unreachable"
+            if not attempt.stats.is_out:  # else it was logged before
+                log.warning("replica unreachable", extra={"replica": url, "error": str(failure)})
+            attempt.record_outcome(AttemptOutcome.FAILED, unreachable=True)
+            progress.unreachable_count += 1
+            why = "its replicas cannot be reached"
+            return AttemptFailedError(PairUnavailableError(str(pair), why, retry_after=REPLICA_RETRY_SECONDS))
+        case ReplicaLostError():
+            attempt.label = "replica-lost"
+            log.warning("replica lost with a request in flight", extra={"replica": url})
+            message = "A replica was lost with the request in flight, and no other could take over."
+        case _:
+            attempt.label = "broken-answer"
+            log.warning("replica answer broken", extra={"replica": url, "error": str(failure)})
+            message = "A replica's answer was incomplete or invalid, and no other replica could take over."
+    attempt.record_outcome(AttemptOutcome.FAILED)
+    return AttemptFailedError(ReplicaFailedError(message))
+
+
+def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
+    url, pair = attempt.selection.url, attempt.selection.pair
+    attempt.label = _refusal_label(response)
+    refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
+    if refusal.outcome is AttemptOutcome.FAILED:
+        level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
+        code = response.problem.code if response.problem is not None else None
+        log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
+    if refusal.outcome is AttemptOutcome.NONE:
+        attempt.timed_out = True
+    else:
+        attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or REPLICA_RETRY_SECONDS)
+    return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
+
+
+def _refusal_label(response: ReplicaResponse) -> str:
+    """Return a refusal's label for metrics, bounded whatever a replica writes."""
+    if response.problem is not None:
+        return response.problem.code if response.problem.code in CODES else "other"
+    return str(response.status)

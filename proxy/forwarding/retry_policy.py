@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from proxy.balancing.attempt import Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import LocalStats, Selection
 from proxy.balancing.selector import ReplicaSelector
+from proxy.call import Leg
 from proxy.fleet.snapshot import Snapshot
-from proxy.forwarding.leg import Leg
 from proxy.routing.routes import find_pair
 from proxy.upstream.response_classifier import most_useful_error
+from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError, PairwayError
 
 # Unreachable replicas do not count as attempts, but are limited too.
@@ -79,6 +79,34 @@ class RetryBudget:
         self.second = now
 
 
+@dataclass(eq=False, slots=True)  # not frozen: it changes, and frozen is three times slower to create
+class LegProgress:
+    """Attempts of a leg so far.
+
+    ``prepaid_seconds``: for each attempt paid but not made, the second of the retry budget that paid.
+    """
+
+    leg: Leg
+    tried_urls: set[str] = field(default_factory=set[str])
+    errors: dict[str, PairwayError] = field(default_factory=dict[str, "PairwayError"])
+    unreachable_count: int = 0
+    prepaid_seconds: list[int] = field(default_factory=list[int])
+
+    @property
+    def attempts(self) -> int:
+        """Number of replicas reached."""
+        return len(self.tried_urls) - self.unreachable_count
+
+    @property
+    def is_started(self) -> bool:
+        """Whether a part was streamed: no other replica can take over."""
+        return self.leg.sink is not None and self.leg.sink.started
+
+    def is_exhausted(self, max_attempts: int) -> bool:
+        """Return whether no further replica may be tried."""
+        return self.attempts >= max_attempts or self.unreachable_count >= MAX_UNREACHABLE
+
+
 @dataclass(eq=False, slots=True)
 class RetryPolicy:
     """Policy for the attempts of a request, paid from the retry budget.
@@ -91,106 +119,83 @@ class RetryPolicy:
     _budget: RetryBudget
     _max_attempts: int
 
-    @property
-    def max_tries(self) -> int:
-        """The most replicas tried, unreachable ones included."""
-        return self._max_attempts + MAX_UNREACHABLE
-
-    def first(self, leg: Leg, snapshot: Snapshot) -> Selection:
-        """Return the replica for the first attempt.
+    def begin(self, progress: LegProgress, snapshot: Snapshot) -> Selection:
+        """Select the first replica; deposit the leg's share of a retry.
 
         Raises:
             PairwayError: there is no replica, or the deadline has passed.
         """
         self._budget.deposit()
-        selection = self._select(leg, snapshot)
+        selection = self._select(progress, snapshot)
         if isinstance(selection, PairwayError):
             raise selection
         return selection
 
-    def next(self, leg: Leg, snapshot: Snapshot) -> Selection:
+    def begin_retry(self, progress: LegProgress, snapshot: Snapshot) -> Selection:
         """Select the replica after a failure, and pay for the attempt.
 
         Raises:
             PairwayError: the leg's most useful error, or the deadline has passed.
         """
-        if self._is_exhausted(leg):
-            raise most_useful_error(leg.errors.values())
-        selection = self._select(leg, snapshot)
+        if progress.is_exhausted(self._max_attempts):
+            raise most_useful_error(progress.errors.values())
+        selection = self._select(progress, snapshot)
         if isinstance(selection, PairwayError):
-            raise most_useful_error(leg.errors.values())
-        if leg.prepaid_seconds:
-            leg.prepaid_seconds.pop()
+            raise most_useful_error(progress.errors.values())
+        if progress.prepaid_seconds:
+            progress.prepaid_seconds.pop()
         elif not self._budget.withdraw():
             self._selector.release(selection)
-            raise most_useful_error(leg.errors.values())
+            raise most_useful_error(progress.errors.values())
         return selection
 
-    def hedge_delay(self, first: Selection, leg: Leg, snapshot: Snapshot) -> float | None:
-        """Count the request; return the seconds before its hedge.
+    def prepay(self, progress: LegProgress, snapshot: Snapshot) -> bool:
+        """Pay for the attempt that takes over from a lost replica.
 
-        None if there is none, as for streams.
+        Returns False if none may: then keep waiting, because the lost replica may still answer.
         """
-        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
-        latency.record_request()
-        if leg.sink is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
-            return None
-        delay = latency.delay(leg.cost.work)
-        return None if delay is None or delay >= leg.call.deadline.remaining() else delay
-
-    def hedge(self, first: Selection, leg: Leg, snapshot: Snapshot) -> Selection | None:
-        """Select the replica for a hedge and pay, or return None."""
-        if self._is_exhausted(leg):
-            return None
-        selection = self._selector.select_hedge(first, leg.tried_urls, leg.cost, snapshot)
-        if selection is None:
-            return None
-        latency = self._stats.pair_stats(first.pair).latencies[first.rank]
-        # In this order, because neither may pay where the other refuses.
-        is_paid = latency.can_hedge and self._budget.withdraw() and latency.withdraw()
-        return selection if is_paid else None
-
-    def may_abandon(self, leg: Leg, snapshot: Snapshot) -> bool:
-        """Decide whether to abandon a lost replica; pay for the next attempt.
-
-        If no other replica can take over, keep waiting: the lost one may still answer.
-        """
-        if leg.is_started or self._is_exhausted(leg) or not self._has_untried_replica(leg, snapshot):
+        if (
+            progress.is_started
+            or progress.is_exhausted(self._max_attempts)
+            or not self._has_untried_replica(progress, snapshot)
+            or not self._budget.withdraw()
+        ):
             return False
-        if not self._budget.withdraw():
-            return False
-        leg.prepaid_seconds.append(self._budget.second)
+        progress.prepaid_seconds.append(self._budget.second)
         return True
 
-    def refund(self, leg: Leg) -> None:
+    def refund(self, progress: LegProgress) -> None:
         """Refund attempts that a finished leg paid for and did not make."""
-        while leg.prepaid_seconds:
-            self._budget.refund(leg.prepaid_seconds.pop())
+        while progress.prepaid_seconds:
+            self._budget.refund(progress.prepaid_seconds.pop())
 
-    def _is_exhausted(self, leg: Leg) -> bool:
-        return leg.attempts >= self._max_attempts or leg.unreachable_count >= MAX_UNREACHABLE
-
-    def _select(self, leg: Leg, snapshot: Snapshot) -> Selection | PairwayError:
+    def _select(self, progress: LegProgress, snapshot: Snapshot) -> Selection | PairwayError:
         """Return an untried replica or an error; raise DeadlineExceededError."""
+        leg = progress.leg
         try:
-            pair = find_pair(leg.pair, snapshot)
+            pair = _serving_pair(leg, snapshot)
         except PairwayError as error:
             return error
         if leg.call.deadline.remaining() <= 0:
             raise leg.call.deadline.exceeded_error()
-        selection = self._selector.select(pair, leg.tried_urls, leg.cost, snapshot)
+        selection = self._selector.select(pair, progress.tried_urls, leg.cost, snapshot)
         if selection is None:
             why = "the replicas that report it refuse it"
             retry_after = self._stats.retry_in(pair, snapshot.ready[pair])
             return PairUnavailableError(str(pair), why, retry_after=retry_after)
         return selection
 
-    def _has_untried_replica(self, leg: Leg, snapshot: Snapshot) -> bool:
+    def _has_untried_replica(self, progress: LegProgress, snapshot: Snapshot) -> bool:
         try:
-            pair = find_pair(leg.pair, snapshot)
+            pair = _serving_pair(progress.leg, snapshot)
         except PairwayError:
             return False
         return any(
-            url not in leg.tried_urls and not self._stats.pair_replica_stats(url, pair).refused
+            url not in progress.tried_urls and not self._stats.pair_replica_stats(url, pair).refused
             for url in snapshot.ready[pair]
         )
+
+
+def _serving_pair(leg: Leg, snapshot: Snapshot) -> LanguagePair:
+    """Return the leg's own pair if it is ready, else the closest."""
+    return leg.pair if snapshot.ready.get(leg.pair) else find_pair(leg.wanted, snapshot)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Pivots
 
 # Renders one form of the list; each is a function of a module.
 Render = Callable[[Snapshot, Pivots | None], bytes]

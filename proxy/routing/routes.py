@@ -2,18 +2,86 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots, pairs_of_kin, two_leg_routes
-from shared.languages import LanguagePair, stand_ins
-from shared.protocol.errors import PairUnavailableError, UnknownPairError
+from shared.languages import LanguagePair, closeness, language_and_script, stand_ins
+from shared.protocol.errors import PairUnavailableError, PairwayError, UnknownPairError
 
 # Default Retry-After: a small engine restarts in 7 to 25 s.
-RETRY_AFTER_SECONDS: Final = 5.0
+PAIR_RETRY_SECONDS: Final = 5.0
 # Estimates may be wrong, and another replica may be ready earlier.
-LONGEST_WAIT_SECONDS: Final = 60.0
+LONGEST_PAIR_WAIT_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pivots:
+    """Order of pivots: ``preferred``, then by ``latency`` (seconds per unit of work)."""
+
+    preferred: Sequence[str]
+    latency: Callable[[LanguagePair], float]
+
+    def cost(self, legs: tuple[LanguagePair, LanguagePair]) -> tuple[int, float, str]:
+        """Return the sort key of a route, best first."""
+        pivot = legs[0].target
+        return self.preference(pivot), self.latency(legs[0]) + self.latency(legs[1]), pivot
+
+    def preference(self, pivot: str) -> int:
+        """Return a pivot's place among the preferred ones; others have the last."""
+        places = (n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None)
+        return next(places, len(self.preferred))
+
+
+def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
+    """Return the pairs with the language and script of this tag."""
+    kin = language_and_script(tag)
+    return [pair for language, filed in pairs.items() if language_and_script(language) == kin for pair in filed]
+
+
+def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
+    """Yield every two known pairs that together translate this pair."""
+    ends = {language_and_script(pair.source), language_and_script(pair.target)}
+    seconds: dict[tuple[str, str], list[LanguagePair]] = {}
+    for second in pairs_of_kin(snapshot.by_target, pair.target):
+        seconds.setdefault(language_and_script(second.source), []).append(second)
+    for first in pairs_of_kin(snapshot.by_source, pair.source):
+        pivot = language_and_script(first.target)
+        if pivot not in ends:
+            yield from ((first, second) for second in seconds.get(pivot, ()))
+
+
+def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
+    """Return each pair's best pivot, and whether that route is ready.
+
+    100 languages take 20 ms. Pairs with a ready direct route are omitted. Latencies, which change with each request, do not count.
+    """
+    known, ready = _targets(snapshot, only_ready=False), _targets(snapshot, only_ready=True)
+    order = sorted(known, key=lambda pivot: (pivots.preference(pivot), pivot))
+    kin: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for tag in snapshot.by_target:
+        kin[language_and_script(tag)].add(tag)
+    found: dict[LanguagePair, tuple[str, bool]] = {}
+    for source in known:
+        missing = snapshot.by_target.keys() - ready[source] - kin[language_and_script(source)]
+        for targets, is_ready in ((ready, True), (known, False)):
+            for pivot in order:
+                if pivot not in targets[source]:
+                    continue
+                reached = missing & targets[pivot]
+                found.update((LanguagePair(source, target), (pivot, is_ready)) for target in reached)
+                missing -= reached
+    return found
+
+
+def _targets(snapshot: Snapshot, *, only_ready: bool) -> dict[str, frozenset[str]]:
+    return {
+        source: frozenset(pair.target for pair in pairs if snapshot.ready[pair] or not only_ready)
+        for source, pairs in snapshot.by_source.items()
+    }
 
 
 class Route:
@@ -93,13 +161,16 @@ class RoutePlanner:
             legs = next(two_leg_routes(pair, snapshot), None) if through_pivot and self._pivots is not None else None
             return legs and LanguagePair(legs[0].source, legs[1].target)
 
-    def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route:
-        """Return the route for a pair; raise as ``find_route`` does."""
+    def find(self, pair: LanguagePair, snapshot: Snapshot, *, through_pivot: bool) -> Route | PairwayError:
+        """Return the route for a pair, or the error that ``find_route`` raises."""
         if self._planned is not snapshot.ready:
             self._planned, self._direct = snapshot.ready, {}
         route = self._direct.get(pair)
         if route is None:
-            route = find_route(pair, snapshot, self._pivots if through_pivot else None)
+            try:
+                route = find_route(pair, snapshot, self._pivots if through_pivot else None)
+            except PairwayError as error:
+                return error.with_traceback(None)
             if route.legs == (pair,):
                 self._direct[pair] = route
         return route
@@ -127,4 +198,4 @@ def _ready_in(pair: LanguagePair, snapshot: Snapshot) -> float:
         if replica.report is not None and replica.state is not ReplicaState.DOWN
         if (report := replica.report.pairs.by_pair.get(pair)) is not None and report.ready_in_s is not None
     ]
-    return min(LONGEST_WAIT_SECONDS, max(1.0, min(waits))) if waits else RETRY_AFTER_SECONDS
+    return min(LONGEST_PAIR_WAIT_SECONDS, max(1.0, min(waits))) if waits else PAIR_RETRY_SECONDS

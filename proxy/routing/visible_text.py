@@ -12,9 +12,9 @@ from shared.protocol.translate_request import TextFormat
 
 # Ten times the detector's limit: code and numbers may precede the words.
 ENOUGH_CHARS: Final = 2000
-# Enough for a page's head; takes up to 45 ms, so texts longer than INLINE_CHARS are read in a thread.
+# Enough for a page's head; takes up to 45 ms, so texts longer than VISIBLE_INLINE_CHARS are read in a thread.
 MAX_SEEN_CHARS: Final = 65_536
-INLINE_CHARS: Final = 8192
+VISIBLE_INLINE_CHARS: Final = 8192
 
 # The language of their content says nothing about the text.
 _CODE_ELEMENTS: Final = frozenset({"script", "style", "code", "kbd", "samp", "var"})

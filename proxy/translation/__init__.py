@@ -2,10 +2,8 @@
 
 - ``service``: the entry: cache, coalescing, then the dispatcher.
 - ``dispatcher``: routes, admits and translates a request's texts.
-- ``detection``: detects the languages of texts.
-- ``language_grouper``: groups texts by detected language.
+- ``detection``: detects the languages of texts, and groups these by language.
 - ``target_list``: translates into several languages.
 - ``pivot``: translates two legs through a pivot language.
 - ``results``: parses replicas' translations and merges legs.
-- ``transient_faults``: waits for the end of transient faults, for APIs that want it.
 """

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from proxy.admission.controller import AdmissionController
-from proxy.call import TranslationCall
+from proxy.call import Leg, TranslationCall
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.forwarder import Forwarder
-from proxy.forwarding.leg import Leg
 from proxy.metrics import ProxyMetrics
-from proxy.routing.language_groups import LanguageGroups
 from proxy.routing.routes import Route, RoutePlanner, known_pairs
-from proxy.routing.visible_text import INLINE_CHARS, MAX_SEEN_CHARS
-from proxy.translation.detection import ScoredText
-from proxy.translation.language_grouper import LanguageGrouper
-from proxy.translation.pivot import CallLeg, calls_of_legs, translate_through_pivot
+from proxy.routing.visible_text import MAX_SEEN_CHARS, VISIBLE_INLINE_CHARS
+from proxy.translation.detection import LanguageGrouper, LanguageGroups, ScoredText
+from proxy.translation.pivot import pivot_legs, translate_through_pivot
 from proxy.translation.results import read_results, with_note
-from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
+from proxy.upstream.response_classifier import REPLICA_RETRY_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
@@ -36,16 +33,26 @@ FREE_CHARS: Final = 1000
 CHAR_SECONDS: Final = 8e-7
 
 
-class GroupPlan(NamedTuple):
-    """Routes and calls of a request's texts, by detected language."""
+class CallPlan(NamedTuple):
+    """Findings about a call, before anything of it is sent.
 
-    routes: Mapping[str, Route]
-    calls: Mapping[str, TranslationCall]
+    ``route``: an error without one, None if the languages are to be detected. ``has_words``: whether any text may need a
+    translation; None: not known yet. ``groups``: the texts by language, if detected already. ``is_admitted``: admitted as
+    a part of a larger request.
+    """
 
-    @property
-    def legs(self) -> list[CallLeg]:
-        """The calls and pairs that need admission."""
-        return [leg for lang, route in self.routes.items() for leg in calls_of_legs(self.calls[lang], route)]
+    route: Route | PairwayError | None
+    has_words: bool | None = None
+    groups: LanguageGroups | None = None
+    is_admitted: bool = False
+
+
+class GroupLegs(NamedTuple):
+    """Texts of one detected language: their call, route and legs."""
+
+    call: TranslationCall
+    route: Route
+    legs: Sequence[Leg]
 
 
 @dataclass(eq=False, slots=True)
@@ -60,99 +67,112 @@ class Dispatcher:
     _admission: AdmissionController
     _turns: LoopTurns
 
-    async def translate(self, call: TranslationCall) -> bytes:
-        """Return the answer's JSON; one replica's bytes if it serves everything.
+    def plan(self, call: TranslationCall) -> CallPlan:
+        """Find a call's route, unless its language is unknown; label its sample.
 
         Raises:
-            PairwayError: a part of the request failed; there are no partial answers.
+            PairRefusedError: the caller's key does not allow the pair.
         """
-        request, snapshot = call.request, self._registry.snapshot
-        pair = LanguagePair(request.source_lang, request.target_lang)
-        _require_report(pair, snapshot)
-        if request.source_lang == AUTO:
-            return await self._translate_detected(call)
-        known_pair = _known_pair(pair, snapshot)
-        if call.has_words is None:
-            await self.look_for_words(call)
-        results = _results_without_replica(pair, known_pair, call)
-        if results is not None:
-            if known_pair is not None:
-                call.sample.pair = call.sample.route = str(known_pair)
-                self._metrics.count_texts(call.sample.pair, call.cost.texts, call.cost.chars)
-            _pass_on(dict(enumerate(results)), call.sink)
-            return request.answer(results)
-        route = call.route or self._find_route(pair, call, snapshot)
-        self._metrics.count_texts(route.pair, call.cost.texts, call.cost.chars)
-        with self._admission.admit(() if call.is_admitted else calls_of_legs(call, route), snapshot):
-            return await self._send(pair, route, call)
+        if call.request.source_lang == AUTO:
+            return CallPlan(None)
+        pair = call.pair
+        if call.caller.pairs is not None:
+            call.caller.check(pair)
+        return CallPlan(self._find_route(pair, call, self._registry.snapshot))
 
-    async def plan(self, call: TranslationCall, scored: Sequence[ScoredText] | None) -> list[CallLeg]:
-        """Find a call's languages and routes in advance; return what needs admission.
+    async def plan_target(
+        self, call: TranslationCall, scored: Sequence[ScoredText] | None, *, has_words: bool | None
+    ) -> tuple[CallPlan, Sequence[Leg]]:
+        """Plan a call that is admitted with others; return its legs too.
 
         ``scored``: the texts' scores, if the languages are to be detected.
 
         Raises:
             PairwayError: the call cannot be translated now.
         """
-        request, snapshot = call.request, self._registry.snapshot
-        pair = LanguagePair(request.source_lang, request.target_lang)
-        _require_report(pair, snapshot)
-        if request.source_lang == AUTO:
-            call.groups = await self._language_grouper.group(request, snapshot, scored)
-            return self._plan_groups(call, call.groups, snapshot).legs
-        call.caller.check(pair)
-        if call.has_words is None:
-            await self.look_for_words(call)
-        if _results_without_replica(pair, _known_pair(pair, snapshot), call) is not None:
-            return []
-        call.route = self._find_route(pair, call, snapshot)
-        return calls_of_legs(call, call.route)
+        snapshot = self._registry.snapshot
+        if not snapshot.ready:
+            raise _no_report_error(call.pair)
+        plan = self.plan(call)._replace(has_words=has_words, is_admitted=True)
+        if plan.route is None:
+            groups = await self._language_grouper.group(call.request, snapshot, scored)
+            groups_legs = self._plan_groups(call, groups, snapshot)
+            return plan._replace(groups=groups), [leg for group in groups_legs.values() for leg in group.legs]
+        if _results_without_replica(call, plan.route, snapshot, has_words=has_words) is not None:
+            return plan, ()
+        return plan, legs_of(call, call.pair, _route_of(plan.route))
 
-    async def look_for_words(self, call: TranslationCall) -> None:
-        """Find out whether any text needs a translation, whatever its target."""
+    async def translate(self, call: TranslationCall, plan: CallPlan) -> bytes:
+        """Return the answer's JSON; one replica's bytes if it serves everything.
+
+        Raises:
+            PairwayError: a part of the request failed; there are no partial answers.
+        """
+        snapshot, route, has_words = self._registry.snapshot, plan.route, plan.has_words
+        if not snapshot.ready:
+            raise _no_report_error(call.pair)
+        if route is None:
+            return await self._translate_detected(call, plan)
+        if has_words is None:
+            has_words = await self.look_for_words(call)
+        results = _results_without_replica(call, route, snapshot, has_words=has_words)
+        if results is not None:
+            known_pair = _known_pair(call.pair, snapshot)
+            if known_pair is not None:
+                call.sample.pair = call.sample.route = str(known_pair)
+                self._metrics.count_texts(call.sample.pair, call.cost.texts, call.cost.chars)
+            _pass_on(dict(enumerate(results)), call.sink)
+            return call.request.answer(results)
+        route = _route_of(route)
+        self._metrics.count_texts(route.pair, call.cost.texts, call.cost.chars)
+        legs = legs_of(call, call.pair, route)
+        with self._admission.admit(() if plan.is_admitted else legs, snapshot):
+            return await self._send(legs, route)
+
+    async def look_for_words(self, call: TranslationCall) -> bool:
+        """Return whether any text may need a translation, whatever its target."""
         request, chars = call.request, call.cost.chars
         # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
-        call.has_words = request.format is not TextFormat.TEXT or chars > INLINE_CHARS
-        if call.has_words:
-            return
+        if request.format is not TextFormat.TEXT or chars > VISIBLE_INLINE_CHARS:
+            return True
         if chars > FREE_CHARS:
             await self._turns.take(chars * CHAR_SECONDS)
-        call.has_words = any(len(text) > MAX_SEEN_CHARS or needs_translation(text) for text in request.texts)
+        return any(len(text) > MAX_SEEN_CHARS or needs_translation(text) for text in request.texts)
 
-    def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route:
-        """Find the route; label the sample, even if none is ready."""
+    def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route | PairwayError:
+        """Find the route, or why there is none; label the sample."""
         sample, through_pivot = call.sample, call.request.pivot
-        try:
-            route = self._planner.find(pair, snapshot, through_pivot=through_pivot)
-        except PairwayError:
+        route = self._planner.find(pair, snapshot, through_pivot=through_pivot)
+        if isinstance(route, PairwayError):
             reachable = self._planner.reachable(pair, snapshot, through_pivot=through_pivot)
             sample.pair = OTHER if reachable is None else str(reachable)
             sample.route = sample.pair if reachable in snapshot.ready else NO_ROUTE
-            raise
-        sample.pair, sample.route = route.pair, route.name
+        else:
+            sample.pair, sample.route = route.pair, route.name
         return route
 
-    async def _send(self, pair: LanguagePair, route: Route, call: TranslationCall) -> bytes:
+    async def _send(self, legs: Sequence[Leg], route: Route) -> bytes:
         """Return the answer's JSON; all legs share one deadline."""
-        if len(route.legs) > 1:
-            return await translate_through_pivot(pair, route, call, self._forwarder)
-        sink = call.sink and call.sink.renumbered(range(call.cost.texts))
-        return await self._forwarder.send(Leg(pair, call, call.request, call.cost, sink))
+        if len(legs) == 1:
+            return await self._forwarder.send(legs[0])
+        first, last = legs
+        return await translate_through_pivot(first, last, route, self._forwarder)
 
-    async def _translate_detected(self, call: TranslationCall) -> bytes:
-        groups = call.groups or await self._language_grouper.group(call.request, self._registry.snapshot)
+    async def _translate_detected(self, call: TranslationCall, plan: CallPlan) -> bytes:
+        groups = plan.groups or await self._language_grouper.group(call.request, self._registry.snapshot)
         snapshot = self._registry.snapshot
-        plan = self._plan_groups(call, groups, snapshot)
-        for lang, route in plan.routes.items():
-            self._metrics.count_texts(route.pair, plan.calls[lang].cost.texts, plan.calls[lang].cost.chars)
-        with self._admission.admit(() if call.is_admitted else plan.legs, snapshot):
+        groups_legs = self._plan_groups(call, groups, snapshot)
+        for group in groups_legs.values():
+            self._metrics.count_texts(group.route.pair, group.call.cost.texts, group.call.cost.chars)
+        legs = [leg for group in groups_legs.values() for leg in group.legs]
+        with self._admission.admit(() if plan.is_admitted else legs, snapshot):
             _pass_on(groups.results, call.sink)
-            translations = await self._translate_groups(groups.pairs, plan.routes, plan.calls)
-        for lang in plan.routes:
-            groups.add(lang, translations[lang])
+            translations = await gather_results(map(self._translate_group, groups_legs.values()))
+        for lang, results in zip(groups_legs, translations, strict=True):
+            groups.add(lang, results)
         return groups.answer()
 
-    def _plan_groups(self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot) -> GroupPlan:
+    def _plan_groups(self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot) -> dict[str, GroupLegs]:
         """Check and route all pairs before anything is sent.
 
         One failure fails the whole request.
@@ -160,50 +180,61 @@ class Dispatcher:
         pairs, sink = groups.pairs, call.sink
         for pair in pairs.values():
             call.caller.check(pair)
-        routes = {lang: self._find_route(pair, call, snapshot) for lang, pair in pairs.items()}
+        routes = {lang: _route_of(self._find_route(pair, call, snapshot)) for lang, pair in pairs.items()}
         if len(routes) != 1:
             call.sample.pair = call.sample.route = MIXED if routes else NO_ROUTE
-        calls = {
-            lang: call.for_part(groups.request_for(lang), sink and sink.renumbered(indices))
-            for lang, indices in groups.indices.items()
-        }
-        return GroupPlan(routes, calls)
+        groups_legs: dict[str, GroupLegs] = {}
+        for lang, route in routes.items():
+            part = call.for_part(groups.request_for(lang), sink and sink.renumbered(groups.indices[lang]))
+            groups_legs[lang] = GroupLegs(part, route, legs_of(part, pairs[lang], route))
+        return groups_legs
 
-    async def _translate_groups(
-        self, pairs: Mapping[str, LanguagePair], routes: Mapping[str, Route], calls: Mapping[str, TranslationCall]
-    ) -> dict[str, Sequence[Translation]]:
-        groups = (self._translate_group(pairs[lang], routes[lang], call) for lang, call in calls.items())
-        return dict(zip(calls, await gather_results(groups), strict=True))
-
-    async def _translate_group(self, pair: LanguagePair, route: Route, call: TranslationCall) -> Sequence[Translation]:
+    async def _translate_group(self, group: GroupLegs) -> Sequence[Translation]:
+        request = group.call.request
         try:
-            body = await self._send(pair, route, call)
+            body = await self._send(group.legs, group.route)
         except RelayedError as error:
-            if isinstance(call.request.text, str):
+            if isinstance(request.text, str):
                 raise
-            raise with_note(
-                error, f"Positions and totals refer only to the texts detected as {pair.source}."
-            ) from error
-        return read_results(call.request, body)
+            source = group.legs[0].wanted.source
+            raise with_note(error, f"Positions and totals refer only to the texts detected as {source}.") from error
+        return read_results(request, body)
 
 
-def _require_report(pair: LanguagePair, snapshot: Snapshot) -> None:
-    """Raise PairUnavailableError without any report: no pair may be called unknown."""
-    if not snapshot.ready:
-        raise PairUnavailableError(str(pair), "no API server has reported yet", retry_after=RETRY_AFTER_SECONDS)
+def legs_of(call: TranslationCall, wanted: LanguagePair, route: Route) -> Sequence[Leg]:
+    """Return the legs of a call's route, for admission and to send."""
+    if len(route.legs) == 1:
+        sink = call.sink and call.sink.renumbered(range(call.cost.texts))
+        return (Leg(call, route.legs[0], wanted, call.request, call.cost, sink),)
+    return pivot_legs(call, wanted, route)
+
+
+def _route_of(route: Route | PairwayError) -> Route:
+    """Return the route, or raise the reason why there is none."""
+    if isinstance(route, PairwayError):
+        raise route.with_detail(route.detail)  # a copy: its plan would keep the frames that it passes
+    return route
+
+
+def _no_report_error(pair: LanguagePair) -> PairUnavailableError:
+    """Return the error without any report: no pair may be called unknown."""
+    return PairUnavailableError(str(pair), "no API server has reported yet", retry_after=REPLICA_RETRY_SECONDS)
 
 
 def _results_without_replica(
-    pair: LanguagePair, known_pair: LanguagePair | None, call: TranslationCall
+    call: TranslationCall, route: Route | PairwayError, snapshot: Snapshot, *, has_words: bool | None
 ) -> list[Translation] | None:
     """Return the results if no text needs a translation, else None."""
-    request = call.request
+    if has_words and isinstance(route, Route) and len(route.legs) == 1:  # the common case
+        return None
+    request, pair = call.request, call.pair
+    known_pair = _known_pair(pair, snapshot)
     if known_pair is None:
         if closeness(pair.target, pair.source) is None:
             return None
         # One language, as en into en-GB, and no model is hosted for this pair.
         return [same_language(text, pair.source, pair.target) for text in request.texts]
-    if call.has_words:
+    if has_words:
         return None
     return [unchanged(text, known_pair.source, known_pair.target) for text in request.texts]
 

@@ -10,15 +10,13 @@ from typing import Final, NamedTuple
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.cache.translation_cache import CacheLookup, TranslationCache
 from proxy.call import TranslationCall
-from proxy.fleet.registry import Registry
 from proxy.metrics import ProxyMetrics
-from proxy.routing.routes import RoutePlanner
-from proxy.translation.dispatcher import Dispatcher
+from proxy.routing.routes import Route
+from proxy.translation.dispatcher import CallPlan, Dispatcher
 from proxy.translation.results import read_results, with_note
-from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
-from shared.protocol.errors import PairwayError, RelayedError
-from shared.protocol.translate_request import AUTO, TranslateRequest
+from shared.protocol.errors import RelayedError
+from shared.protocol.translate_request import TranslateRequest
 
 CACHE_HEADER: Final = "X-Cache"
 
@@ -43,66 +41,48 @@ class Answer(NamedTuple):
 class TranslationService:
     """Entry of the pipeline; without a cache it only shares computations."""
 
-    _registry: Registry
-    _planner: RoutePlanner
     _dispatcher: Dispatcher
     _coalescer: RequestCoalescer
     _cache: TranslationCache | None
     _metrics: ProxyMetrics
 
-    async def translate(self, call: TranslationCall) -> Answer:
+    async def translate(self, call: TranslationCall, plan: CallPlan | None = None) -> Answer:
         """Return the answer; a sink gets the source before its first delta.
 
-        Callers that opted out bypass the cache and coalescing.
+        Callers that opted out bypass the cache and coalescing. ``plan``: the dispatcher's, if made before.
 
         Raises:
             PairwayError: a part of the request failed; there are no partial answers.
         """
-        request, caller, cache = call.request, call.caller, self._cache
-        is_detected = request.source_lang == AUTO
-        if not is_detected:
-            self._find_route(call)
+        caller, cache = call.caller, self._cache
+        plan = self._dispatcher.plan(call) if plan is None else plan
         # Only the dispatcher knows the detected pair, and can check that the caller's key allows it.
-        is_private = is_detected and caller.pairs is not None
+        is_private = plan.route is None and caller.pairs is not None
         if not caller.cached or (is_private and not call.linger_seconds):
-            return Answer(await self._dispatcher.translate(call), None)
-        lookup = None if cache is None or call.route is None else await cache.look_up(request, call.route)
+            return Answer(await self._dispatcher.translate(call, plan), None)
+        lookup = None
+        if cache is not None and isinstance(plan.route, Route):
+            lookup = await cache.look_up(call.request, plan.route)
         if lookup is not None and not lookup.missing:
             return self._answer_all(call, lookup)
         source = None if cache is None else AnswerSource.MISS
         if call.sink is not None:
-            return await self._stream(call, lookup, source)
+            return await self._stream(call, plan, lookup, source)
         if lookup is not None and lookup.values:
-            return await self._answer_some(call, lookup)
+            return await self._answer_some(call, plan, lookup)
         self._count(lookup, 0)
-        body, joined = await self._compute(call, lookup, is_private=is_private)
+        body, joined = await self._compute(call, plan, lookup, is_private=is_private)
         return Answer(body, AnswerSource.COALESCED if joined else source)
 
-    async def uncached_part(self, call: TranslationCall) -> TranslationCall | None:
+    async def uncached_part(self, call: TranslationCall, route: Route) -> TranslationCall | None:
         """Return the call for texts that are not cached, or None."""
-        if self._cache is None or call.route is None or not call.caller.cached:
+        if self._cache is None or not call.caller.cached:
             return call
-        lookup = await self._cache.look_up(call.request, call.route)
+        lookup = await self._cache.look_up(call.request, route)
         if lookup is None or not lookup.values:
             return call
         texts = [call.request.texts[index] for index in lookup.missing]
         return call.for_part(call.request.model_copy(update={"text": texts}), None) if texts else None
-
-    def _find_route(self, call: TranslationCall) -> None:
-        """Find the request's route; without one, the dispatcher raises the reason.
-
-        Raises:
-            PairwayError: the caller's key does not allow the pair.
-        """
-        pair = LanguagePair(call.request.source_lang, call.request.target_lang)
-        if call.caller.pairs is not None:
-            call.caller.check(pair)
-        try:
-            route = self._planner.find(pair, self._registry.snapshot, through_pivot=call.request.pivot)
-        except PairwayError:
-            return
-        call.route = route
-        call.sample.pair, call.sample.route = route.pair, route.name
 
     def _answer_all(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
         self._count(lookup, len(lookup.keys), call.cost.chars)
@@ -112,33 +92,38 @@ class TranslationService:
                 call.sink(index, Translation.model_validate_json(value).translation or "")
         return Answer(_join(call.request, lookup.values), AnswerSource.HIT)
 
-    async def _stream(self, call: TranslationCall, lookup: CacheLookup | None, source: AnswerSource | None) -> Answer:
+    async def _stream(
+        self, call: TranslationCall, plan: CallPlan, lookup: CacheLookup | None, source: AnswerSource | None
+    ) -> Answer:
         """Translate all texts without coalescing: each client reads at its own pace."""
         if call.sink is not None and source is not None:
             call.sink.headers[CACHE_HEADER] = source
         self._count(lookup, 0)
-        body = await self._dispatcher.translate(call)
+        body = await self._dispatcher.translate(call, plan)
         self._store(call.request, lookup, body)
         return Answer(body, source)
 
-    async def _answer_some(self, call: TranslationCall, lookup: CacheLookup) -> Answer:
+    async def _answer_some(self, call: TranslationCall, plan: CallPlan, lookup: CacheLookup) -> Answer:
         if not call.linger_seconds:
-            return Answer(await self._complete(call, lookup, shares_rest=True), AnswerSource.PARTIAL)
+            return Answer(await self._complete(call, plan, lookup, shares_rest=True), AnswerSource.PARTIAL)
         # Another rest may be missing when the request is repeated, so the whole of it is shared.
-        body, joined = await self._share(call, lambda leader: self._complete(leader, lookup, shares_rest=False))
+        body, joined = await self._share(call, lambda: self._complete(call, plan, lookup, shares_rest=False))
         return Answer(body, AnswerSource.COALESCED if joined else AnswerSource.PARTIAL)
 
-    async def _complete(self, call: TranslationCall, lookup: CacheLookup, *, shares_rest: bool) -> bytes:
+    async def _complete(
+        self, call: TranslationCall, plan: CallPlan, lookup: CacheLookup, *, shares_rest: bool
+    ) -> bytes:
         """Return the JSON of all texts; compute the missing ones."""
         missing = lookup.missing
         texts = [call.request.texts[index] for index in missing]
         rest = call.for_part(call.request.model_copy(update={"text": texts}), None)
+        rest_plan = plan._replace(has_words=None)
         self._count(lookup, len(lookup.values), call.cost.chars - rest.cost.chars)
         try:
             if shares_rest:
-                body, _ = await self._compute(rest, lookup.subset(missing))
+                body, _ = await self._compute(rest, rest_plan, lookup.subset(missing))
             else:
-                body = await self._dispatcher.translate(rest)
+                body = await self._dispatcher.translate(rest, rest_plan)
                 self._store(rest.request, lookup.subset(missing), body)
         except RelayedError as error:
             raise with_note(
@@ -151,20 +136,16 @@ class TranslationService:
         return _join(call.request, {**lookup.values, **computed})
 
     async def _compute(
-        self, call: TranslationCall, lookup: CacheLookup | None, *, is_private: bool = False
+        self, call: TranslationCall, plan: CallPlan, lookup: CacheLookup | None, *, is_private: bool = False
     ) -> tuple[bytes, bool]:
         """Return the JSON of all texts, and whether another request computed it."""
-        body, joined = await self._share(call, self._dispatcher.translate, is_private=is_private)
+        body, joined = await self._share(call, lambda: self._dispatcher.translate(call, plan), is_private=is_private)
         if not joined:
             self._store(call.request, lookup, body)
         return body, joined
 
     async def _share(
-        self,
-        call: TranslationCall,
-        compute: Callable[[TranslationCall], Awaitable[bytes]],
-        *,
-        is_private: bool = False,
+        self, call: TranslationCall, compute: Callable[[], Awaitable[bytes]], *, is_private: bool = False
     ) -> tuple[bytes, bool]:
         body, joined = await self._coalescer.run(call, compute, is_private=is_private)
         if joined:

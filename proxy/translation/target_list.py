@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from proxy.admission.controller import AdmissionController
-from proxy.call import TranslationCall
+from proxy.call import Leg, TranslationCall
 from proxy.fleet.registry import Registry
-from proxy.translation.detection import ScoredText
-from proxy.translation.dispatcher import Dispatcher
-from proxy.translation.language_grouper import LanguageGrouper
-from proxy.translation.pivot import CallLeg, calls_of_legs
+from proxy.routing.routes import Route
+from proxy.translation.detection import LanguageGrouper
+from proxy.translation.dispatcher import CallPlan, Dispatcher, legs_of
 from proxy.translation.results import with_warning
 from proxy.translation.service import Answer, AnswerSource, TranslationService
 from shared.protocol.answers import Notice
@@ -75,13 +74,11 @@ class TargetListTranslator:
         Raises:
             PairwayError: a target failed, which the detail names; there are no partial answers.
         """
-        if call.request.source_lang != AUTO:
-            await self._dispatcher.look_for_words(call)
         target_calls = TargetCalls(call, [call.for_target(target) for target in targets])
         with target_calls.labelling():
-            legs = await self._plan(target_calls)
+            plans, legs = await self._plan(target_calls)
             with self._admission.admit(legs, self._registry.snapshot):
-                answers = await self._translate_all(target_calls)
+                answers = await self._translate_all(target_calls, plans)
         bodies = [answer.body for answer in answers]
         for index, notice in notices.items():
             bodies[index] = with_warning(targets[index], bodies[index], notice)
@@ -92,49 +89,53 @@ class TargetListTranslator:
         await asyncio.sleep(0)
         return Answer(body, _combined_source({answer.source for answer in answers}))
 
-    async def _plan(self, target_calls: TargetCalls) -> list[CallLeg]:
+    async def _plan(self, target_calls: TargetCalls) -> tuple[Sequence[CallPlan], Sequence[Leg]]:
         """Check and route all targets before anything is sent.
 
-        Returns the calls and pairs that need admission.
+        Returns each target's plan, and the legs that need admission.
         """
-        request, scored = target_calls.call.request, None
-        if request.source_lang == AUTO:
-            scored = await self._language_grouper.score(request)
-        legs: list[CallLeg] = []
-        for call in target_calls.calls:
+        call, scored, has_words = target_calls.call, None, None
+        if call.request.source_lang == AUTO:
+            scored = await self._language_grouper.score(call.request)
+        else:
+            has_words = await self._dispatcher.look_for_words(call)
+        plans: list[CallPlan] = []
+        legs: list[Leg] = []
+        for each in target_calls.calls:
             await asyncio.sleep(0)  # other requests may run between targets
-            with target_calls.naming(call):
-                legs += await self._uncached_legs(call, scored)
-        return legs
+            with target_calls.naming(each):
+                plan, legs_of_target = await self._dispatcher.plan_target(each, scored, has_words=has_words)
+                plans.append(plan)
+                legs += await self._uncached_legs(each, plan, legs_of_target)
+        return plans, legs
 
-    async def _uncached_legs(self, call: TranslationCall, scored: Sequence[ScoredText] | None) -> Sequence[CallLeg]:
-        legs = await self._dispatcher.plan(call, scored)
-        if call.route is None:
+    async def _uncached_legs(self, call: TranslationCall, plan: CallPlan, legs: Sequence[Leg]) -> Sequence[Leg]:
+        if not legs or not isinstance(plan.route, Route):
             return legs
-        part = await self._service.uncached_part(call)
-        return [] if part is None else calls_of_legs(part, call.route)
+        part = await self._service.uncached_part(call, plan.route)
+        return () if part is None else legs_of(part, call.pair, plan.route)
 
-    async def _translate_all(self, target_calls: TargetCalls) -> list[Answer]:
+    async def _translate_all(self, target_calls: TargetCalls, plans: Sequence[CallPlan]) -> list[Answer]:
         """Translate several targets at once.
 
         Those that a full replica refused follow one by one.
         """
         running = asyncio.Semaphore(MAX_TARGETS_AT_ONCE)
 
-        async def translate(call: TranslationCall) -> Answer | None:
+        async def translate(call: TranslationCall, plan: CallPlan) -> Answer | None:
             async with running:
                 with target_calls.naming(call):
                     try:
-                        return await self._service.translate(call)
+                        return await self._service.translate(call, plan)
                     except OverloadedError as error:  # perhaps the list's own other targets fill the replica
                         drop_tracebacks(error)
                         return None
 
         answers: list[Answer] = []
-        at_once = await gather_results(map(translate, target_calls.calls))
-        for call, answer in zip(target_calls.calls, at_once, strict=True):
+        at_once = await gather_results(map(translate, target_calls.calls, plans))
+        for call, plan, answer in zip(target_calls.calls, plans, at_once, strict=True):
             with target_calls.naming(call):
-                answers.append(answer or await self._service.translate(call))
+                answers.append(answer or await self._service.translate(call, plan))
         return answers
 
 

@@ -1,10 +1,7 @@
 """The HTTP client for replicas, and their responses' meaning.
 
 - ``client``: translations and probes.
-- ``http_client``: endpoints, exchanges, connections.
-- ``answer_parser``: parses one connection's answers.
-- ``address``: a replica's host, port, headers.
+- ``http_client``: addresses, endpoints, exchanges, connections and the parser of answers.
 - ``stream_reader``: reads streamed translations.
-- ``response_classifier``: meaning of responses.
-- ``errors``: the exceptions.
+- ``response_classifier``: meaning of responses; the exceptions.
 """

@@ -11,10 +11,8 @@ from urllib.parse import urlencode
 
 from pydantic import SecretStr, ValidationError
 
-from proxy.upstream.address import address_of, header_value
-from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError
-from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, Exchange
-from proxy.upstream.response_classifier import UNTRUSTED
+from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamExchange, address_of, header_value
+from proxy.upstream.response_classifier import UNTRUSTED, BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
 from shared.protocol import sse
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
@@ -59,7 +57,7 @@ class ReplicaClient:
 
     def translate(
         self, url: str, body: bytes, deadline: Deadline, headers: Mapping[str, str], on_delta: OnDelta | None = None
-    ) -> Exchange:
+    ) -> UpstreamExchange:
         """Start sending a translation, with ``headers`` added; await the returned exchange.
 
         With ``on_delta`` the replica is asked to stream: ``on_delta`` gets every part, also of an answer that did not
@@ -78,7 +76,7 @@ class ReplicaClient:
         )
         reader = None if on_delta is None else StreamReader(on_delta)
         limit = MAX_ANSWER_BYTES if reader is None else MAX_STREAM_BYTES
-        return Exchange(endpoint, head.encode() + body, deadline.remaining(), limit, reader=reader)
+        return UpstreamExchange(endpoint, head.encode() + body, deadline.remaining(), limit, reader=reader)
 
     async def report(self, url: str, known: ReplicaReport | None = None) -> ReplicaReport:
         """Probe a replica, which omits pairs unchanged since the ``known`` report.
@@ -93,7 +91,7 @@ class ReplicaClient:
         query = "" if version is None else f"?{urlencode({PAIRS_VERSION_PARAMETER: version})}"
         head = f"GET /report{query} HTTP/1.1\r\n{endpoint.address.headers}Accept: */*\r\n\r\n".encode()
         try:
-            response = await Exchange(endpoint, head, self._probe_timeout, MAX_REPORT_BYTES, is_repeatable=True)
+            response = await UpstreamExchange(endpoint, head, self._probe_timeout, MAX_REPORT_BYTES, is_repeatable=True)
         except ConnectTimeoutError as error:  # proves less than a refused connection
             raise SilentError(str(error)) from error
         status, body = response.status, response.body

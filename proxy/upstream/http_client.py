@@ -1,24 +1,197 @@
-"""HTTP/1.1 client with keep-alive connections (docs/decisions/0003-http-client.md)."""
+"""HTTP/1.1 client: addresses, keep-alive connections, answers (docs/decisions/0003-http-client.md)."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import ssl
 from collections.abc import Generator
-from typing import Any, Final, cast
+from functools import cache
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import urlsplit
 
+import httptools
 from typing_extensions import override
 
-from proxy.upstream.address import Address
-from proxy.upstream.answer_parser import AnswerParser
-from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError
-from proxy.upstream.response_classifier import ReplicaResponse
+from proxy.upstream.response_classifier import (
+    OK,
+    BrokenAnswerError,
+    ConnectTimeoutError,
+    ReplicaResponse,
+    SilentError,
+    UnreachableError,
+)
 from proxy.upstream.stream_reader import StreamReader
-from shared.runtime.error_text import describe_connection_error
+from shared.protocol.headers import PROGRAM_HEADER
+from shared.protocol.sse import EVENT_STREAM
+from shared.runtime.error_text import describe, describe_connection_error
 
+MAX_HEAD_BYTES: Final = 64 * 1024
+_EVENT_STREAM: Final = EVENT_STREAM.encode()
 IDLE_SECONDS: Final = 30.0  # servers keep them longer, so close none during a request
 MAX_IDLE: Final = 512  # connections per replica; more are rare
 PART_BYTES: Final = 256 * 1024  # one write; above 64 KiB, so that the transport calls resume_writing() later
+
+
+class Address(NamedTuple):
+    """A replica's address, and every request's header lines."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    headers: str
+
+
+def address_of(url: str, headers: str) -> Address:
+    """Return a URL's address; raise UnreachableError if it is invalid."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UnreachableError(describe(error)) from error
+    tls = tls_context() if parts.scheme == "https" else None
+    # Answers are relayed unchanged.
+    common = f"Host: {header_value(parts.netloc)}\r\nAccept-Encoding: identity\r\n{PROGRAM_HEADER}: 1\r\n"
+    return Address(parts.hostname or "", port or (443 if tls else 80), tls, common + headers)
+
+
+def header_value(text: str) -> str:
+    """Return the value; raise ValueError if it could end the header."""
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError(f"{text!r} cannot be a header's value: it must be printable ASCII")
+    return text
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+class AnswerParser:
+    """Parser of one answer after another; skips interim answers (1xx).
+
+    No byte may follow an answer before the next request.
+    """
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._is_reusable = False
+        self.begin(0, None)
+        self.is_whole = True
+
+    def begin(self, limit: int, reader: StreamReader | None) -> None:
+        """Expect an answer of at most ``limit`` bytes; ``reader`` gets its translation."""
+        self._limit, self._reader = limit, reader
+        self.received = self._status = 0
+        self.is_whole = self._has_head = False
+        self._parts: list[bytes] = []
+
+    def feed(self, data: bytes) -> ReplicaResponse | None:
+        """Parse a part; return the response once complete.
+
+        A stream is complete with its last event.
+
+        Raises:
+            BrokenAnswerError: the answer is too long or invalid.
+        """
+        self.received += len(data)
+        error: Exception | None = None
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as cause:
+            self._is_reusable, error = False, cause
+        response = self._response()
+        if response is None and error is not None:
+            raise BrokenAnswerError(describe(error)) from error
+        return response
+
+    def end(self, error: Exception | None) -> ReplicaResponse | None:
+        """Return the response whose end is the end of its connection.
+
+        Raises:
+            BrokenAnswerError: the answer is incomplete, or the connection ended with an error.
+        """
+        if error is not None or not self._has_head or self._is_framed:
+            raise BrokenAnswerError("the connection was closed" if error is None else describe(error))
+        self.is_whole = True
+        return self._response()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the connection can be used again: answer complete, kept alive."""
+        return self.is_whole and self._is_reusable
+
+    def _response(self) -> ReplicaResponse | None:
+        if not self._has_head:
+            if self.received > MAX_HEAD_BYTES:
+                raise BrokenAnswerError(f"the answer's head has more than {MAX_HEAD_BYTES} bytes")
+            return None
+        if max(self.received, self._length) > self._limit:
+            raise BrokenAnswerError(f"the answer has more than {self._limit} bytes")
+        if self._reader is not None and self._is_stream:
+            parts, self._parts = self._parts, []
+            for part in parts:
+                if (last := self._reader.feed(part)) is not None:
+                    return last
+            if self.is_whole:
+                raise BrokenAnswerError("the stream ended without a result")
+        if not self.is_whole:
+            return None
+        body = b"".join(self._parts)
+        self._parts = []  # an idle connection would keep them
+        if self._reader is not None and self._status == OK:
+            self._reader.read_whole(body)
+        return ReplicaResponse(self._status, body, self._retry_after)
+
+    def on_message_begin(self) -> None:
+        """Begin an answer."""
+        if self.is_whole:
+            raise BrokenAnswerError("more than one answer")
+        self._is_framed = self._is_stream = False
+        self._length, self._retry_after = 0, None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Read the headers that matter; ignore trailers."""
+        if self._has_head:
+            return
+        match name.lower():
+            case b"content-length":
+                self._is_framed, self._length = True, int(value)
+            case b"transfer-encoding":
+                self._refuse_encoding(value, b"chunked")
+                self._is_framed = True
+            case b"content-encoding":
+                self._refuse_encoding(value, b"identity")
+            case b"content-type":
+                self._is_stream = value.partition(b";")[0].strip().lower() == _EVENT_STREAM
+            case b"retry-after":
+                self._retry_after = float(value) if value.isdigit() else None
+            case _:
+                pass
+
+    @staticmethod
+    def _refuse_encoding(value: bytes, accepted: bytes) -> None:
+        if value.strip().lower() != accepted:
+            raise BrokenAnswerError(
+                f"the answer is encoded as {value[:40].decode(errors='replace')!r}, which was not requested"
+            )
+
+    def on_headers_complete(self) -> None:
+        """Read the status."""
+        self._status = self._parser.get_status_code()
+        self._has_head = self._status >= OK
+        self._is_reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
+
+    def on_body(self, part: bytes) -> None:
+        """Store a part of the body."""
+        self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """Mark the answer as complete, unless it is an interim one."""
+        self.is_whole = self._has_head
 
 
 class Endpoint:
@@ -52,7 +225,7 @@ class Endpoint:
             connection.abort()
 
 
-class Exchange:
+class UpstreamExchange:
     """One request and its response: await it once.
 
     Cancelling closes the connection, which cancels the work at the replica.
@@ -117,10 +290,10 @@ class Exchange:
 class UpstreamConnection(asyncio.Protocol):
     """One connection; reused only after a complete request and answer."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: UpstreamExchange) -> None:
         self.idle_since = 0.0
         self._endpoint = exchange.endpoint
-        self._exchange: Exchange | None = exchange
+        self._exchange: UpstreamExchange | None = exchange
         self._answer = AnswerParser()
         self._transport: asyncio.Transport | None = None
         self._unsent = memoryview(b"")
@@ -131,7 +304,7 @@ class UpstreamConnection(asyncio.Protocol):
         """Whether neither side has closed it."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def _open(self, exchange: Exchange) -> None:
+    async def _open(self, exchange: UpstreamExchange) -> None:
         address, loop = self._endpoint.address, asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._endpoint.connect_timeout):
@@ -144,7 +317,7 @@ class UpstreamConnection(asyncio.Protocol):
             if self._exchange is not None:  # else it was abandoned
                 self.send(exchange)
 
-    def send(self, exchange: Exchange) -> None:
+    def send(self, exchange: UpstreamExchange) -> None:
         """Send the exchange's request."""
         self._exchange = exchange
         self._answer.begin(exchange.limit, exchange.reader)
@@ -188,7 +361,7 @@ class UpstreamConnection(asyncio.Protocol):
         elif exchange is not None:
             self._receive(exchange, None, exc)
 
-    def _receive(self, exchange: Exchange, data: bytes | None, exc: Exception | None = None) -> None:
+    def _receive(self, exchange: UpstreamExchange, data: bytes | None, exc: Exception | None = None) -> None:
         """Parse a part of the answer; None is the connection's end."""
         try:
             response = self._answer.end(exc) if data is None else self._answer.feed(data)

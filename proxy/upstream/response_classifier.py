@@ -1,4 +1,4 @@
-"""Replicas' responses, and their meaning for clients and statistics."""
+"""Replicas' responses and failures, and what they mean for clients and statistics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shared.protocol.errors import (
 )
 
 # Default and maximum of a replica's Retry-After.
-RETRY_AFTER_SECONDS: Final = 1.0
+REPLICA_RETRY_SECONDS: Final = 1.0
 LONGEST_RETRY_AFTER_SECONDS: Final = 60.0
 # With more time left, a replica that reports an exceeded deadline is wrong: clocks and networks differ by less.
 TIME_LEFT_SECONDS: Final = 0.05
@@ -36,6 +36,22 @@ UNTRUSTED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 MAX_PROBLEM_BYTES: Final = 16 * 1024
 # A plain number: an enumeration's member costs ten times as much per request.
 OK: Final = 200
+
+
+class UnreachableError(Exception):
+    """No connection, or an invalid URL: nothing was sent."""
+
+
+class ConnectTimeoutError(UnreachableError):
+    """No connection in time; maybe a lost packet."""
+
+
+class BrokenAnswerError(Exception):
+    """Incomplete or invalid answer of a replica."""
+
+
+class SilentError(Exception):
+    """No answer in time."""
 
 
 class AttemptOutcome(Enum):
@@ -86,7 +102,7 @@ def classify(
     pair: LanguagePair, status: int, problem: Problem | None, retry_after: float | None, deadline: Deadline
 ) -> Refusal:
     """Classify a response by its problem's code, else by its status."""
-    wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or RETRY_AFTER_SECONDS)
+    wait = min(LONGEST_RETRY_AFTER_SECONDS, retry_after or REPLICA_RETRY_SECONDS)
     error = ReplicaFailedError(_failure_detail(status, problem))
     failed = Refusal(AttemptOutcome.FAILED, error, elsewhere=True)
     if status in UNTRUSTED:

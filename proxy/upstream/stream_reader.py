@@ -7,8 +7,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from proxy.upstream.errors import BrokenAnswerError
-from proxy.upstream.response_classifier import ReplicaResponse, read_problem
+from proxy.upstream.response_classifier import BrokenAnswerError, ReplicaResponse, read_problem
 from shared.protocol import sse
 from shared.protocol.answers import KEEPS_NO_WORDS, Translation, Translations
 from shared.protocol.sse import OnDelta

@@ -94,7 +94,7 @@ def proxy_places() -> Sequence[Place]:
             "proxy.admission.retry_after.RetryAfter._busy_until",
             MAX_CALLERS,
             lambda: len(retry_after._busy_until),
-            lambda number: retry_after.seconds(f"address {number}", 1.0, 1.0, 1.0),
+            lambda number: retry_after.schedule(f"address {number}", 1.0, 1.0, 1.0),
         ),
         Place(
             "proxy.keys.cached_store.CachedKeyStore._known",

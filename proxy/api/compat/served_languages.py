@@ -11,8 +11,7 @@ from proxy.context import ProxyContext, context
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import Render
-from proxy.routing.pivots import Pivots, pivot_pairs
-from proxy.routing.routes import RETRY_AFTER_SECONDS
+from proxy.routing.routes import PAIR_RETRY_SECONDS, Pivots, pivot_pairs
 from shared.protocol.errors import PairUnavailableError
 
 # An API server without a report by then is taken as absent; a cold one reports within a minute.
@@ -26,7 +25,7 @@ class LanguagesUnknownError(PairUnavailableError, status=500, code="pair-unavail
     """
 
     def __init__(self, why: str) -> None:
-        super().__init__("The list of languages", why, retry_after=RETRY_AFTER_SECONDS)
+        super().__init__("The list of languages", why, retry_after=PAIR_RETRY_SECONDS)
 
 
 async def served_list(request: Request, render: Render) -> bytes:

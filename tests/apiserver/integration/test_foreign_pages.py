@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from apiserver.settings import ApiServerSettings
-from proxy.upstream.address import address_of
+from proxy.upstream.http_client import address_of
 from tests.apiserver.conftest import Served, serving
 from tests.support.scripted_engine import ScriptedFactory
 

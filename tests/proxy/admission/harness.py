@@ -8,11 +8,10 @@ from random import Random
 import pytest
 
 from proxy.admission.controller import AdmissionController
-from proxy.call import TranslationCall
+from proxy.call import Leg, RequestCost, TranslationCall
 from proxy.fleet.snapshot import Snapshot
 from proxy.keys.caller import Caller
 from proxy.metrics import ProxyMetrics
-from proxy.request_cost import RequestCost
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import OverloadedError
 from shared.protocol.priority import Priority
@@ -54,13 +53,17 @@ class AdmissionHarness:
         cost = RequestCost.of(request, priority)
         return TranslationCall(request, cost, Caller(caller), priority, deadline, "id", RequestSample())
 
+    def leg(self, caller: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> Leg:
+        call = self.call(caller, text, priority)
+        return Leg(call, EN_DE, EN_DE, call.request, call.cost)
+
     def admit(self, caller: str = "alice", text: str = "Hello", priority: Priority = Priority.INTERACTIVE) -> None:
         """Be admitted, and stay.
 
         Raises:
             OverloadedError: refused.
         """
-        self.admitted.enter_context(self.controller.admit([(self.call(caller, text, priority), EN_DE)], self.snapshot))
+        self.admitted.enter_context(self.controller.admit([self.leg(caller, text, priority)], self.snapshot))
 
     def refused_seconds(self, caller: str = "alice", text: str = "Hello") -> float:
         """Be refused; return the seconds to wait."""

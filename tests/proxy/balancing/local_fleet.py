@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from proxy.balancing.attempt import Attempt, Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import Attempt, LocalStats, Selection
 from proxy.balancing.outlier_detection import find_suspects
 from proxy.balancing.selector import ReplicaSelector
+from proxy.call import RequestCost, work_of
 from proxy.fleet.snapshot import Snapshot
-from proxy.request_cost import RequestCost, work_of
 from proxy.upstream.response_classifier import AttemptOutcome
 from tests.proxy.samples import pair, replica, snapshot
 
@@ -35,10 +34,12 @@ class LocalFleet:
 
     def attempt(self, url: str = A, texts: int = 1, lost_urls: list[str] | None = None) -> Attempt:
         permit = self.local_stats.pair_replica_stats(url, EN_DE).breaker.acquire()
-        on_lost = (lambda: None) if lost_urls is None else (lambda: lost_urls.append(url))
-        return self.local_stats.begin_attempt(
-            Selection(url, EN_DE, 0, permit, "m"), RequestCost(work_of(0, texts), texts), on_lost
+        attempt = self.local_stats.begin_attempt(
+            Selection(url, EN_DE, 0, permit, "m"), RequestCost(work_of(0, texts), texts)
         )
+        if lost_urls is not None:
+            attempt.on_lost = lambda: lost_urls.append(url)
+        return attempt
 
     def finish_attempt(
         self, url: str, outcome: AttemptOutcome, seconds: float = 0.02, *, unreachable: bool = False

@@ -6,10 +6,10 @@ from collections import deque
 from random import Random
 from typing import Final
 
-from proxy.balancing.balancer import EligibleReplica, pick
 from proxy.balancing.circuit_breaker import BreakerState, CircuitBreaker, CircuitPermit
-from proxy.balancing.latency import PeakEwma
-from proxy.request_cost import work_of
+from proxy.balancing.replica_stats import PeakEwma
+from proxy.balancing.selector import EligibleReplica, pick
+from proxy.call import work_of
 
 # As the proxy does: what a failure in a row adds to the score, and the latency of a replica that has none yet.
 PENALTY_SECONDS: Final = 1.0

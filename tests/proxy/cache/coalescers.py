@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxy.cache.coalescing import RequestCoalescer
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
@@ -70,15 +69,15 @@ class CoalescerHarness:
     ) -> TranslationCall:
         deadline = Deadline.after(seconds, asyncio.get_running_loop().time)
         cost = RequestCost.of(request, priority)
-        call = TranslationCall(request, cost, Caller(caller, pairs=pairs), priority, deadline, "id", RequestSample())
-        call.linger_seconds = linger_seconds
-        return call
+        who, sample = Caller(caller, pairs=pairs), RequestSample()
+        return TranslationCall(request, cost, who, priority, deadline, "id", sample, linger_seconds=linger_seconds)
 
     async def request(
         self, call: TranslationCall | None = None, *, is_private: bool = False
     ) -> asyncio.Task[tuple[bytes, bool]]:
         """Start to wait, and return once it does."""
-        work = self.coalescer.run(call or self.call(), self.computations, is_private=is_private)
+        call = call or self.call()
+        work = self.coalescer.run(call, lambda: self.computations(call), is_private=is_private)
         task = asyncio.create_task(work)
         self.tasks.append(task)
         await asyncio.sleep(0)
@@ -87,7 +86,7 @@ class CoalescerHarness:
 
     async def leave(self, task: asyncio.Task[Any]) -> None:
         """Hang up, as the client of that request; it ends at once unless its computation goes on."""
-        if not self.coalescer.outlives_client(task, task.cancel):
+        if not self.coalescer.outlive_client(task, task.cancel):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task

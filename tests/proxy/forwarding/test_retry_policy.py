@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.balancing.latency import HEDGE_BURST
-from proxy.balancing.local_stats import LocalStats
-from proxy.balancing.selector import ReplicaSelector
-from proxy.call import TranslationCall
-from proxy.forwarding.leg import Leg
 from proxy.forwarding.retry_policy import (
     FREE_PER_SECOND,
     LIFE_SECONDS,
     MAX_UNREACHABLE,
     REQUESTS_PER_ATTEMPT,
     RetryBudget,
-    RetryPolicy,
 )
-from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from proxy.upstream.response_classifier import AttemptOutcome
-from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
     DeadlineExceededError,
     OverloadedError,
@@ -33,215 +23,137 @@ from shared.protocol.errors import (
     ReplicaFailedError,
     UnknownPairError,
 )
-from shared.protocol.priority import Priority
-from shared.protocol.sse import DeltaSink
-from shared.protocol.translate_request import TranslateRequest
-from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock
-from tests.proxy.samples import pair, replica, snapshot
-
-EN_DE = pair("en>de")
-FLEET = snapshot(*(replica(url, "en>de") for url in "abc"))
-FAILURE = ReplicaFailedError("x")
-
-
-class Setup:
-    """A policy of two attempts over three replicas, and one request."""
-
-    def __init__(self, max_attempts: int = 2) -> None:
-        self.clock = HandClock()
-        rng = Random(1)  # noqa: S311 - the same in each run
-        self.stats = LocalStats(self.clock, rng)
-        self.stats.apply_snapshot(FLEET)
-        self.budget = RetryBudget(self.clock)
-        selector = ReplicaSelector(self.stats, rng)
-        self.policy = RetryPolicy(selector, self.stats, self.budget, max_attempts)
-
-    def leg(self, target: str = "de", *, seconds: float = 10.0, streams: bool = False) -> Leg:
-        request = TranslateRequest(text="Hello", source_lang="en", target_lang=target)
-        deadline = Deadline.after(seconds, self.clock)
-        cost = RequestCost.of(request, Priority.INTERACTIVE)
-        call = TranslationCall(request, cost, Caller("c"), Priority.INTERACTIVE, deadline, "id", RequestSample())
-        sink = DeltaSink(lambda _index, _text: None) if streams else None
-        return Leg(pair(f"en>{target}"), call, request, call.cost, sink)
-
-    def failed_leg(self, *urls: str) -> Leg:
-        """Return a leg that these replicas did not serve."""
-        leg = self.leg()
-        leg.tried_urls |= set(urls)
-        leg.errors |= dict.fromkeys(urls, FAILURE)
-        return leg
-
-    def spend(self) -> None:
-        while self.budget.withdraw():
-            pass
+from tests.proxy.forwarding.policies import FLEET, Setup
+from tests.proxy.samples import replica, snapshot
 
 
 def test_first_attempt_costs_nothing() -> None:
     setup = Setup()
     setup.spend()
-    assert setup.policy.first(setup.leg(), FLEET).url in "abc"
+    assert setup.policy.begin(setup.progress(), FLEET).url in "abc"
 
 
 def test_first_attempt_without_pair_raises_its_error() -> None:
     setup = Setup()
     with pytest.raises(UnknownPairError):
-        setup.policy.first(setup.leg("ja"), FLEET)
+        setup.policy.begin(setup.progress("ja"), FLEET)
 
 
 def test_first_attempt_after_the_deadline_raises() -> None:
     setup = Setup()
     with pytest.raises(DeadlineExceededError):
-        setup.policy.first(setup.leg(seconds=0), FLEET)
+        setup.policy.begin(setup.progress(seconds=0), FLEET)
 
 
 def test_next_attempt_goes_to_another_replica_and_is_paid() -> None:
     setup = Setup()
-    leg = setup.failed_leg("a")
+    progress = setup.failed("a")
     left = setup.budget.left
-    assert setup.policy.next(leg, FLEET).url in "bc"
+    assert setup.policy.begin_retry(progress, FLEET).url in "bc"
     assert setup.budget.left == left - 1
 
 
 def test_next_attempt_is_refused_without_budget() -> None:
     setup = Setup()
     setup.spend()
-    leg = setup.failed_leg("a")
+    progress = setup.failed("a")
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FLEET)
+        setup.policy.begin_retry(progress, FLEET)
 
 
 def test_next_attempt_over_the_limit_raises_most_useful_error() -> None:
     setup = Setup()
-    leg = setup.failed_leg("a", "b")
-    leg.errors["b"] = OverloadedError("full", retry_after=1)
+    progress = setup.failed("a", "b")
+    progress.errors["b"] = OverloadedError("full", retry_after=1)
     with pytest.raises(OverloadedError):
-        setup.policy.next(leg, FLEET)
+        setup.policy.begin_retry(progress, FLEET)
 
 
 def test_next_attempt_without_untried_replica_raises_last_error() -> None:
     setup = Setup(max_attempts=9)
-    leg = setup.failed_leg("a", "b", "c")
+    progress = setup.failed("a", "b", "c")
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FLEET)
+        setup.policy.begin_retry(progress, FLEET)
 
 
 def test_unreachable_replicas_are_no_attempts() -> None:
     setup = Setup()
-    leg = setup.failed_leg("a", "b")
-    leg.unreachable_count = 2
-    assert setup.policy.next(leg, FLEET).url == "c"
+    progress = setup.failed("a", "b")
+    progress.unreachable_count = 2
+    assert setup.policy.begin_retry(progress, FLEET).url == "c"
 
 
 def test_unreachable_replicas_are_limited_too() -> None:
     setup = Setup()
-    leg = setup.failed_leg(*(str(number) for number in range(MAX_UNREACHABLE)))
-    leg.unreachable_count = MAX_UNREACHABLE
+    progress = setup.failed(*(str(number) for number in range(MAX_UNREACHABLE)))
+    progress.unreachable_count = MAX_UNREACHABLE
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FLEET)
+        setup.policy.begin_retry(progress, FLEET)
 
 
-def test_abandoned_attempt_prepays_the_next_one() -> None:
+def test_prepaid_attempt_pays_the_next_one() -> None:
     setup = Setup()
-    leg = setup.failed_leg("a")
-    assert setup.policy.may_abandon(leg, FLEET)
+    progress = setup.failed("a")
+    assert setup.policy.prepay(progress, FLEET)
     setup.spend()
-    assert setup.policy.next(leg, FLEET).url in "bc"
+    assert setup.policy.begin_retry(progress, FLEET).url in "bc"
     with pytest.raises(ReplicaFailedError):
-        setup.policy.next(leg, FLEET)
+        setup.policy.begin_retry(progress, FLEET)
 
 
 def test_prepaid_attempt_that_did_not_come_is_refunded() -> None:
     setup = Setup(max_attempts=9)
-    leg, left = setup.failed_leg("a"), setup.budget.left
-    assert setup.policy.may_abandon(leg, FLEET)
-    assert setup.policy.may_abandon(leg, FLEET)
-    setup.policy.next(leg, FLEET)
-    setup.policy.refund(leg)
+    progress, left = setup.failed("a"), setup.budget.left
+    assert setup.policy.prepay(progress, FLEET)
+    assert setup.policy.prepay(progress, FLEET)
+    setup.policy.begin_retry(progress, FLEET)
+    setup.policy.refund(progress)
     assert setup.budget.left == left - 1
-    setup.policy.refund(leg)
+    setup.policy.refund(progress)
     assert setup.budget.left == left - 1, "once"
 
 
 def test_only_replica_is_not_abandoned() -> None:
     setup = Setup()
-    leg = setup.leg()
-    leg.tried_urls |= {"a"}
-    assert not setup.policy.may_abandon(leg, snapshot(replica("a", "en>de")))
-    assert not setup.policy.may_abandon(leg, snapshot(remembered=("en>de",)))
+    progress = setup.progress()
+    progress.tried_urls |= {"a"}
+    assert not setup.policy.prepay(progress, snapshot(replica("a", "en>de")))
+    assert not setup.policy.prepay(progress, snapshot(remembered=("en>de",)))
 
 
 def test_started_stream_is_not_abandoned() -> None:
     setup = Setup()
-    leg = setup.leg(streams=True)
-    leg.tried_urls |= {"a"}
-    assert leg.sink is not None
-    leg.sink(0, "Hal")
-    assert not setup.policy.may_abandon(leg, FLEET)
+    progress = setup.progress(streams=True)
+    progress.tried_urls |= {"a"}
+    assert progress.leg.sink is not None
+    progress.leg.sink(0, "Hal")
+    assert not setup.policy.prepay(progress, FLEET)
 
 
 def test_attempt_is_not_abandoned_without_budget() -> None:
     setup = Setup()
     setup.spend()
-    leg = setup.leg()
-    leg.tried_urls |= {"a"}
-    assert not setup.policy.may_abandon(leg, FLEET)
+    progress = setup.progress()
+    progress.tried_urls |= {"a"}
+    assert not setup.policy.prepay(progress, FLEET)
 
 
-def test_hedge_goes_to_another_replica_and_is_paid() -> None:
+def test_leg_moves_to_another_pair_once_its_own_is_gone() -> None:
     setup = Setup()
-    leg = setup.leg()
-    first = setup.policy.first(leg, FLEET)
-    leg.tried_urls.add(first.url)
-    left = setup.budget.left
-    hedge = setup.policy.hedge(first, leg, FLEET)
-    assert hedge is not None
-    assert hedge.url != first.url
-    assert setup.budget.left == left - 1
-
-
-def test_hedge_is_refused_without_budget_or_attempts() -> None:
-    setup = Setup()
-    leg = setup.leg()
-    first = setup.policy.first(leg, FLEET)
-    leg.tried_urls |= {first.url}
-    setup.spend()
-    assert setup.policy.hedge(first, leg, FLEET) is None
-    leg.tried_urls |= {"a", "b"}
-    assert setup.policy.hedge(first, leg, FLEET) is None
-
-
-def test_hedge_refused_by_the_budget_costs_its_model_nothing() -> None:
-    setup = Setup()
-    leg = setup.leg()
-    first = setup.policy.first(leg, FLEET)
-    leg.tried_urls.add(first.url)
-    latency = setup.stats.pair_stats(first.pair).latencies[first.rank]
-    assert [latency.withdraw() for _ in range(int(HEDGE_BURST) - 1)].count(True) == int(HEDGE_BURST) - 1
-    setup.spend()
-    assert setup.policy.hedge(first, leg, FLEET) is None
-    assert latency.withdraw()
-
-
-def test_hedge_delay_is_none_where_no_hedge_may_begin() -> None:
-    setup = Setup()
-    leg = setup.leg()
-    first = setup.policy.first(leg, FLEET)
-    assert setup.policy.hedge_delay(first, leg, FLEET) is not None
-    assert setup.policy.hedge_delay(first, setup.leg(streams=True), FLEET) is None
-    assert setup.policy.hedge_delay(first, setup.leg(seconds=0.001), FLEET) is None
-    assert setup.policy.hedge_delay(first, leg, snapshot(replica(first.url, "en>de"))) is None
-    assert Setup(max_attempts=1).policy.hedge_delay(first, leg, FLEET) is None
+    gone = snapshot(replica("a", "en-GB>de"), replica("b", "en>de").silent("x", 1, max_misses=1))
+    setup.stats.apply_snapshot(gone)
+    assert str(setup.policy.begin(setup.progress(source="en"), gone).pair) == "en-GB-de"
 
 
 def test_refused_pair_is_unavailable() -> None:
     setup = Setup()
     for _ in "abc":
-        leg = setup.leg()
-        with setup.stats.begin_attempt(setup.policy.first(leg, FLEET), leg.cost, lambda: None) as attempt:
+        progress = setup.progress()
+        with setup.stats.begin_attempt(setup.policy.begin(progress, FLEET), progress.leg.cost) as attempt:
             attempt.record_outcome(AttemptOutcome.REFUSED)
     with pytest.raises(PairUnavailableError, match="refuse"):
-        setup.policy.first(setup.leg(), FLEET)
+        setup.policy.begin(setup.progress(), FLEET)
 
 
 FREE = FREE_PER_SECOND * LIFE_SECONDS

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from proxy.forwarding.hedging import HEDGE_BURST
 from shared.languages import LanguagePair
 from tests.conftest import RedisServer
 from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, proxy
@@ -291,9 +292,8 @@ async def test_load_counts_texts_not_requests() -> None:
     async with replicas(one, two), proxy([one, two], probe_interval=PATIENT) as running:
         for fake in (one, two):
             await running.sees(fake, "ready")
-        hedging = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0]
-        while hedging.withdraw():
-            pass  # a hedge goes where nobody would
+        latency = running.context.local_stats.pair_stats(LanguagePair("en", "de")).latencies[0]
+        latency.hedge_debt = 2 * HEDGE_BURST  # a hedge goes where nobody would
         big = asyncio.create_task(running.translate(["text"] * 50))
         taken = await wait_until(lambda: [fake for fake in (one, two) if fake.requests], 3, "the big one is there")
         singles = asyncio.create_task(all_at_once(running, 10))

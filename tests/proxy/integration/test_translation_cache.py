@@ -11,9 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.call import TranslationCall
+from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
-from proxy.request_cost import RequestCost
 from proxy.translation.service import AnswerSource
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority

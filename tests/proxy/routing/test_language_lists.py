@@ -11,7 +11,7 @@ import pytest
 
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import LanguageLists
-from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Pivots
 from tests.proxy.samples import replica, snapshot
 
 PIVOTS = Pivots(("en",), lambda _: 0.0)

@@ -1,16 +1,20 @@
-"""Detection of texts of any length, and of markup, in one snapshot of the fleet."""
+"""Detection of texts of any length, and of markup; requests' texts by language."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
+from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
-from proxy.routing.visible_text import INLINE_CHARS
-from proxy.translation.detection import DetectionService
-from shared.protocol.errors import PairUnavailableError
-from shared.protocol.translate_request import TextFormat
+from proxy.routing.visible_text import VISIBLE_INLINE_CHARS
+from proxy.translation.detection import DetectionService, LanguageGrouper, LanguageGroups, possible_languages
+from shared.languages import LanguagePair
+from shared.protocol.answers import Detected, Translation, unchanged
+from shared.protocol.errors import LanguageUndetectedError, PairUnavailableError
+from shared.protocol.translate_request import TextFormat, TranslateRequest
 from shared.runtime.loop_turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
@@ -46,7 +50,7 @@ async def test_other_requests_run_between_texts(detection: DetectionService) -> 
     steps: list[str] = []
 
     async def detect() -> None:
-        await detection.detect([ENGLISH, ENGLISH, "word " * INLINE_CHARS], FLEET)
+        await detection.detect([ENGLISH, ENGLISH, "word " * VISIBLE_INLINE_CHARS], FLEET)
         steps.append("detected")
 
     task = asyncio.create_task(detect())
@@ -71,3 +75,101 @@ async def test_markup_is_scored_by_its_visible_words(
 ) -> None:
     scored = await detection.score(text, text_format)
     assert (scored.scores is not None, scored.has_visible_words) == (has_scores, has_visible_words)
+
+
+TEXTS = [
+    "The committee meets tomorrow morning to discuss the new budget.",
+    "Le comité se réunit demain matin pour discuter du nouveau budget.",
+    "42",
+    "<code>return</code>",
+]
+GROUPED_FLEET = snapshot(replica("http://one", "en>de", "fr>de", "en>ja"))
+
+
+@pytest.fixture(scope="module")
+def grouper() -> LanguageGrouper:
+    detector = LanguageDetector()
+    return LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
+
+
+@pytest.mark.parametrize("target", ["de", "fr", "en-GB", "ja"])
+async def test_scored_texts_are_grouped_the_same(grouper: LanguageGrouper, target: str) -> None:
+    request = TranslateRequest.model_validate({"text": TEXTS, "target_lang": target, "format": "html"})
+    scored = await grouper.score(request.model_copy(update={"target_lang": "cs"}))
+    assert await grouper.group(request, GROUPED_FLEET, scored) == await grouper.group(request, GROUPED_FLEET)
+
+
+async def test_target_is_a_language_only_of_its_own_grouping(grouper: LanguageGrouper) -> None:
+    japanese = TranslateRequest(text="今日はいい天気です。", target_lang="ja")
+    scored = await grouper.score(japanese)
+    assert (await grouper.group(japanese, GROUPED_FLEET, scored)).results[0].warnings[0].code == "same-language"
+    with pytest.raises(LanguageUndetectedError):
+        await grouper.group(japanese.model_copy(update={"target_lang": "de"}), GROUPED_FLEET, scored)
+
+
+def test_regions_of_a_target_are_one_language() -> None:
+    sources = {"en", "fr"}
+    assert possible_languages(GROUPED_FLEET, "de") == sources | {"de"}
+    assert possible_languages(GROUPED_FLEET, "en-GB") == sources
+    assert {possible_languages(GROUPED_FLEET, f"sv-{number}") for number in range(100, 1000)} == {
+        frozenset(sources | {"sv"})
+    }
+    assert possible_languages(GROUPED_FLEET, "zh-TW") == sources | {"zh-Hant"}
+    assert possible_languages(GROUPED_FLEET, "cmn-CN") == sources | {"cmn"}
+
+
+async def test_metric_has_only_languages_that_are_served() -> None:
+    detector, metrics = LanguageDetector(), ProxyMetrics()
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), metrics)
+    swedish = "Utskottet sammanträder i morgon för att diskutera den nya budgeten."
+    for target in ("sv-QX", "sv-AB", "sv-123", "sv"):
+        groups = await grouper.group(TranslateRequest(text=swedish, target_lang=target), GROUPED_FLEET)
+        assert groups.results[0].warnings[0].code == "same-language"
+    await grouper.group(TranslateRequest(text=TEXTS[0], target_lang="en-QX"), GROUPED_FLEET)
+    await grouper.group(TranslateRequest(text="今日はいい天気です。", target_lang="ja"), GROUPED_FLEET)
+    assert {values: count.value for values, count in metrics.detected.items()} == {
+        ("other",): 4,
+        ("en",): 1,
+        ("ja",): 1,
+    }
+
+
+async def test_new_targets_cost_no_new_comparisons() -> None:
+    detector = LanguageDetector()
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
+    scored = await grouper.score(TranslateRequest(text=TEXTS[0], target_lang="de"))
+    for number in range(100, 200):
+        request = TranslateRequest(text=TEXTS[0], target_lang=f"en-{number}")
+        assert (await grouper.group(request, GROUPED_FLEET, scored)).results[0].source_lang == "en"
+    assert detector.served_sets == 1
+
+
+def translation(text: str, source: str) -> Translation:
+    return Translation(translation=text, source_lang=source, target_lang="de", model="m", route=[source, "de"])
+
+
+def groups(text: str | list[str], **indices: list[int]) -> LanguageGroups:
+    request = TranslateRequest(text=text, source_lang="auto", target_lang="de")
+    detected = {index: Detected(lang=lang, confidence=0.9) for lang, each in indices.items() for index in each}
+    return LanguageGroups(request, indices, detected)
+
+
+def test_groups_have_one_pair_and_request_each() -> None:
+    each = groups(["one", "deux", "42", "three"], en=[0, 3], fr=[1])
+    assert each.pairs == {"en": LanguagePair("en", "de"), "fr": LanguagePair("fr", "de")}
+    assert each.request_for("en").text == ["one", "three"]
+    assert each.request_for("fr").text == ["deux"]
+
+
+def test_single_text_stays_single() -> None:
+    assert groups("one", en=[0]).request_for("en").text == "one"
+
+
+def test_answer_has_all_texts_in_order_with_their_languages() -> None:
+    each = groups(["one", "deux", "42"], en=[0], fr=[1])
+    each.results[2] = unchanged("42", None, "de")
+    each.add("fr", [translation("zwei", "fr")])
+    each.add("en", [translation("eins", "en")])
+    results = json.loads(each.answer())["results"]
+    assert [result["translation"] for result in results] == ["eins", "zwei", "42"]
+    assert [result.get("detected", {}).get("lang") for result in results] == ["en", "fr", None]

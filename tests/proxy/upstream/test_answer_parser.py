@@ -1,15 +1,44 @@
-"""Answers, whole and broken, from scripted servers on real sockets: slow, cut, chunked, pipelined, oversized."""
+"""Addresses; answers, whole and broken, from scripted servers: slow, cut, chunked, pipelined, oversized."""
 
 from __future__ import annotations
 
 import pytest
 
-from proxy.upstream.answer_parser import MAX_HEAD_BYTES
-from proxy.upstream.errors import BrokenAnswerError
+from proxy.upstream.http_client import MAX_HEAD_BYTES, address_of, header_value
+from proxy.upstream.response_classifier import BrokenAnswerError, UnreachableError
 from proxy.upstream.stream_reader import StreamReader
 from tests.proxy.upstream.callers import CHUNKED, EVENTS, HEAD, LIMIT, Callers, Script, ask, chunk
 from tests.proxy.upstream.wire_server import OK, Peer, answering, ending, wire_server
 from tests.support.waiting import wait_until
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "named"),
+    [
+        ("http://replica:8101", "replica", 8101, "replica:8101"),
+        ("http://replica", "replica", 80, "replica"),
+        ("https://replica", "replica", 443, "replica"),
+        ("http://[::1]:8101", "::1", 8101, "[::1]:8101"),
+    ],
+)
+def test_url_gives_host_port_and_host_header(url: str, host: str, port: int, named: str) -> None:
+    address = address_of(url, "Authorization: x\r\n")
+    assert (address.host, address.port, address.tls is not None) == (host, port, url.startswith("https"))
+    program = "Sec-Pairway-Proxy: 1\r\n"
+    assert address.headers == f"Host: {named}\r\nAccept-Encoding: identity\r\n{program}Authorization: x\r\n"
+
+
+@pytest.mark.parametrize("url", ["http://replica:0x1", "http://replica:99999", "http://[::1"])
+def test_no_url_is_unreachable(url: str) -> None:
+    with pytest.raises(UnreachableError):
+        address_of(url, "")
+
+
+@pytest.mark.parametrize("value", ["a\r\nX: y", "a\nb", "a\rb", "a\0b", "a\x7fb", "ä", "a\u2028b", "a\tb"])
+def test_header_value_cannot_end_its_header(value: str) -> None:
+    with pytest.raises(ValueError, match="cannot be a header's value"):
+        header_value(value)
+    assert header_value("Bearer a-b_c.d/e+f=") == "Bearer a-b_c.d/e+f="
 
 
 @pytest.mark.parametrize(

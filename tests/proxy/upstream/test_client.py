@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.errors import BrokenAnswerError, SilentError, UnreachableError
+from proxy.upstream.response_classifier import BrokenAnswerError, SilentError, UnreachableError
 from shared.protocol.deadline import Deadline
 from tests.proxy.upstream.wire_server import answer_all, wire_server
 from tests.support.fake_replica import FakeReplica, Fault, Script, replicas

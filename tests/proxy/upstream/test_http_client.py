@@ -10,9 +10,9 @@ from subprocess import DEVNULL
 
 import pytest
 
-from proxy.upstream import address
-from proxy.upstream.errors import BrokenAnswerError, ConnectTimeoutError, SilentError, UnreachableError
+from proxy.upstream import http_client
 from proxy.upstream.http_client import IDLE_SECONDS
+from proxy.upstream.response_classifier import BrokenAnswerError, ConnectTimeoutError, SilentError, UnreachableError
 from tests.proxy.upstream.callers import CHUNKED, HEAD, Caller, Callers, Script, ask, chunk
 from tests.proxy.upstream.wire_server import OK, Peer, answer_all, answering, ending, wire_server
 from tests.support.waiting import wait_until
@@ -279,11 +279,11 @@ async def test_tls_server_must_be_trusted(callers: Callers, tmp_path: Path, monk
         with pytest.raises(UnreachableError, match="certificate verify failed"):
             await callers(url).begin()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        address.tls_context.cache_clear()
+        http_client.tls_context.cache_clear()
         with pytest.raises(UnreachableError, match="certificate verify failed"):
             await callers(server.url).begin()  # trusted, but not under this name
         caller = callers(url)
         for _ in range(2):
             assert (await caller.begin(b"x" * 1_000_000)).status == 200
         assert server.connections == 1
-    address.tls_context.cache_clear()
+    http_client.tls_context.cache_clear()

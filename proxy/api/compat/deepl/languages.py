@@ -17,7 +17,7 @@ from proxy.api.compat.language_codes import english_name, tag_of
 from proxy.api.compat.served_languages import known_targets, served_list
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import Render
-from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Pivots
 from shared.languages import CACHED_TAGS, closeness
 from shared.protocol.errors import BadRequestError, NotFoundError
 

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from proxy.api.compat.language_codes import english_name, tag_of
 from proxy.api.compat.served_languages import known_targets, served_list
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Pivots
 from shared.http.problems import JsonBytesResponse
 from shared.languages import CACHED_TAGS, language_and_script
 

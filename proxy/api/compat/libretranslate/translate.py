@@ -25,7 +25,7 @@ from proxy.api.compat.libretranslate.question import (
 from proxy.api.compat.translations import build_request, translate_list
 from proxy.api.translation_run import TranslationRun
 from proxy.context import context
-from proxy.routing.pivots import pairs_of_kin
+from proxy.routing.routes import pairs_of_kin
 from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import request_header
 from shared.protocol.answers import Translation

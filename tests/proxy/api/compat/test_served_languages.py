@@ -18,7 +18,7 @@ from proxy.api.compat.served_languages import (
     silent_urls,
 )
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.pivots import Pivots
+from proxy.routing.routes import Pivots
 from tests.proxy.fleet.registries import A, B, proxy_at
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.proxy.samples import replica, snapshot

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.request_cost import CHARS_PER_WORK_UNIT, RequestCost, work_of
+from proxy.call import CHARS_PER_WORK_UNIT, RequestCost, work_of
 from shared.protocol.priority import Priority
 from shared.protocol.translate_request import TranslateRequest
 from tests.apiserver.work_items import work_of as work_item_of

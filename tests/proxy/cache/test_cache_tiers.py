@@ -1,13 +1,18 @@
-"""What is kept in memory: bounded, and for a time."""
+"""The tiers of the cache: memory, which is bounded, and Redis, which may be away."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.memory_cache import OVERHEAD_BYTES, MemoryCache
+from proxy.cache.redis_cache import MAX_QUEUED_BYTES, PAUSE_SECONDS, RedisCache
+from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
+from tests.proxy.proxies import nowhere
 
 ENTRY = OVERHEAD_BYTES + 2  # a key and a value of one byte each
 
@@ -67,3 +72,39 @@ def test_size_stays_within_the_limit_and_values_are_the_latest(taken: list[tuple
         assert cache.size <= limit
         kept = cache._entries  # pyright: ignore[reportPrivateUsage] - reading it would change it
         assert cache.size == sum(len(key) + len(value) + OVERHEAD_BYTES for key, (_, value) in kept.items())
+
+
+async def test_write_queue_is_bounded_and_dropped_after_a_failure() -> None:
+    clock = HandClock()
+    store = RedisCache(nowhere(), PREFIX, clock, clock)
+    value = bytes(MAX_QUEUED_BYTES // 4)
+    for key in (b"1", b"2", b"3", b"4", b"5", b"1"):
+        store.write(key, value, clock.now + 10)
+    assert store.queued_bytes == MAX_QUEUED_BYTES
+    await store.flush()
+    assert store.queued_bytes == 0, "nothing is kept for a Redis that fails"
+    store.write(b"6", value, clock.now + 10)
+    assert store.queued_bytes == 0, "it is left alone"
+    assert await store.read([b"1"]) == {}
+    assert await store.read([b"1"]) == {}
+    clock.now += PAUSE_SECONDS
+    store.write(b"6", value, clock.now + 10)
+    assert store.queued_bytes == len(value)
+    await store.close()
+
+
+async def test_entries_are_written_and_read_in_batches(redis: RedisServer, patient_cache: None) -> None:
+    del patient_cache
+    store = RedisCache(redis.url, PREFIX, time.time, time.monotonic)
+    keys = [b"%d" % number for number in range(1000)]
+    expires = time.time() + 60
+    for key in keys:
+        store.write(key, b"value " + key, expires)
+    store.write(b"over", b"value", time.time() - 1)
+    await store.flush()
+    assert len(redis.keys()) == 1000
+    found: dict[bytes, tuple[float, bytes]] = {}
+    for start in range(0, 1000, 128):
+        found |= await store.read(keys[start : start + 128])
+    assert found == {key: (expires, b"value " + key) for key in keys}
+    await store.close()

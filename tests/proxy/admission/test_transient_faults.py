@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 
-from proxy.metrics import ProxyMetrics
-from proxy.translation.transient_faults import (
+from proxy.admission.transient_faults import (
     DEFAULT_PAUSE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     MAX_RETRIES,
@@ -18,6 +17,7 @@ from proxy.translation.transient_faults import (
     TransientFaultRetry,
     pause_before_retry,
 )
+from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import (
     ClientGoneError,
     DeadlineExceededError,
