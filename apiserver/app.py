@@ -105,7 +105,7 @@ def create_app(
     origins = OriginPolicy(
         (), private_hosts_only=settings.serves_this_machine, rule="API servers serve no pages", host_rule=HOST_RULE
     )
-    configure_app(app, origins, {"/translate": api.translate})
+    configure_app(app, origins, {"/translate": api.translate}, quiet_paths=("/report",))
     app.include_router(api.routes)
     app.include_router(model_api.routes)
     return app

@@ -35,6 +35,23 @@ OPERATOR_ROUTES = (fleet.routes, keys.routes, live_status.routes)
 CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
 CLIENT_HOSTS = ", set PROXY_KEYS=on, or name the web server in front in PROXY_TRUSTED_PROXIES"
 OPERATOR_ORIGINS = "the port for operators (PROXY_OPERATOR_PORT) serves its own pages alone"
+# Pages that only show something, which a link of another site may open.
+PAGES = ("/", "/status", "/health", "/languages", "/fleet")
+OPERATOR_PATHS = ("/fleet", "/keys")
+# Polled by dashboards.
+QUIET_PATHS = ("/health", "/status/data")
+# Headers of answers that pages of other origins may read.
+EXPOSED_HEADERS = (
+    "X-Cache",
+    "X-Pairway-Ignored",
+    "X-Pairway-Warnings",
+    "X-Trace-ID",
+    "RateLimit",
+    "RateLimit-Policy",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
 
 
 def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) -> FastAPI:
@@ -69,21 +86,10 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     )
     app.state.draining = draining
     app.state.page_config = page_config(settings) if settings.pages else None
-    app.state.operator_origins = OriginPolicy(
-        (),
-        private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host),
-        rule=OPERATOR_ORIGINS,
-        host_rule=CLIENT_HOSTS,
-    )
-    origins = OriginPolicy(
-        settings.cors_origins,
-        private_hosts_only=settings.serves_this_machine,
-        rule=CLIENT_ORIGINS,
-        host_rule=CLIENT_HOSTS,
-    )
+    app.state.operator_origins = _operator_origins(settings)
     apis = mounts.select(settings.compat)
     fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
-    configure_app(app, origins, fast_handlers, mounts.find_renderer(apis))
+    configure_app(app, _client_origins(settings), fast_handlers, mounts.find_renderer(apis), QUIET_PATHS)
     for routes in (
         translate.routes,
         detect.routes,
@@ -99,10 +105,32 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     return app
 
 
+def _client_origins(settings: ProxySettings) -> OriginPolicy:
+    return OriginPolicy(
+        settings.cors_origins,
+        private_hosts_only=settings.serves_this_machine,
+        rule=CLIENT_ORIGINS,
+        host_rule=CLIENT_HOSTS,
+        pages=PAGES,
+        operator_paths=OPERATOR_PATHS,
+        exposed_headers=EXPOSED_HEADERS,
+    )
+
+
+def _operator_origins(settings: ProxySettings) -> OriginPolicy:
+    return OriginPolicy(
+        (),
+        private_hosts_only=not settings.keys_on and is_loopback(settings.operator_host),
+        rule=OPERATOR_ORIGINS,
+        host_rule=CLIENT_HOSTS,
+        pages=PAGES,
+    )
+
+
 def create_operator_app(main: FastAPI) -> FastAPI:
     """Build the app of the operators' port, with the main app's context."""
     app = FastAPI(title="Pairway for operators", version=VERSION, redirect_slashes=False, docs_url=None, redoc_url=None)
-    configure_app(app, main.state.operator_origins)
+    configure_app(app, main.state.operator_origins, quiet_paths=QUIET_PATHS)
     app.state = main.state
     for routes in OPERATOR_ROUTES:
         app.include_router(routes)
