@@ -12,8 +12,7 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from shared.languages import LanguagePair
-from shared.protocol.errors import PairwayError
-from shared.protocol.outcome_classes import OUTCOME_CLASSES
+from shared.protocol.errors import PairwayError, outcome_class
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import LATENCY_BUCKETS, Count, MetricFamily, RequestSample, ServerMetrics
 
@@ -118,9 +117,8 @@ class ProxyMetrics(ServerMetrics):
 
     @override
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
-        outcome_class = OUTCOME_CLASSES.get(outcome, "failed")
-        self.requests.labels(sample.pair, sample.route, outcome, outcome_class).inc()
-        self.seconds.labels(sample.pair, outcome_class).observe(seconds)
+        self.requests.labels(sample.pair, sample.route, outcome, outcome_class(outcome)).inc()
+        self.seconds.labels(sample.pair, outcome_class(outcome)).observe(seconds)
 
     @override
     def start_pair(self, pair: str) -> None:

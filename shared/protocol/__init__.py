@@ -6,8 +6,7 @@
 - ``options``: options of a request.
 - ``report``: the state of an API server.
 - ``sse``: server-sent events of a translation.
-- ``errors``: the exception tree.
-- ``outcome_classes``: who acts on an outcome.
+- ``errors``: the exception tree, and who acts on an outcome.
 - ``validation_errors``: pydantic's errors, reworded.
 - ``deadline``: time limits of requests.
 - ``priority``: priorities, cost units, lanes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, get_args
 
 from pydantic import BaseModel, Field
 
@@ -12,10 +12,10 @@ from proxy.status.figures import SLOT_SECONDS, SlotFigures, merged, quantile
 from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
 from proxy.status.proxy_summary import ProxySummary
-from shared.protocol.outcome_classes import OutcomeClass
+from shared.protocol.errors import OutcomeClass
 
 MILLISECOND_DIGITS: Final = 3
-OUTCOME_CLASS_NAMES: Final[tuple[OutcomeClass, ...]] = ("ok", "refused", "client", "failed")
+OUTCOME_CLASS_NAMES: Final[tuple[OutcomeClass, ...]] = get_args(OutcomeClass)
 
 
 class Traffic(BaseModel):
