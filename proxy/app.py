@@ -11,11 +11,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
-from proxy.api import detect, fleet, glossaries, keys, status, translate
+from proxy.api import detect, fleet, glossaries, health, keys, live_status, pages, translate
 from proxy.api.compat import mounts
-from proxy.api.live_status import endpoints as live_status
-from proxy.api.pages import pages
-from proxy.api.pages.page_config import page_config
 from proxy.context_builder import build_context
 from proxy.fleet.discovery import Resolver, system_resolver
 from proxy.fleet.prober import FIRST_SWEEP_SECONDS
@@ -85,7 +82,7 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         redoc_url=None,
     )
     app.state.draining = draining
-    app.state.page_config = page_config(settings) if settings.pages else None
+    app.state.page_config = pages.page_config(settings) if settings.pages else None
     app.state.operator_origins = _operator_origins(settings)
     apis = mounts.select(settings.compat)
     fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
@@ -94,14 +91,14 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         translate.routes,
         detect.routes,
         glossaries.routes,
-        status.routes,
+        health.routes,
         *(() if settings.operator_port else OPERATOR_ROUTES),
     ):
         app.include_router(routes)
     mounts.add_routes(app, apis)
     if settings.pages:
         own = (pages.TRANSLATE_PAGE,) if settings.operator_port else (pages.TRANSLATE_PAGE, pages.STATUS_PAGE)
-        pages.add_pages(app, page_config(settings), *own)
+        pages.add_pages(app, pages.page_config(settings), *own)
     return app
 
 

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StrictStr
 
-from proxy.api import fleet_view, health_view, operators
+from proxy.api import operators
+from proxy.api.views import fleet_view, health_view
 from proxy.context import context
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.expected_replicas import ReplicaCount

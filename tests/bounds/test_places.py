@@ -16,7 +16,7 @@ from tests.layout.source_tree import PRODUCT, ROOT, modules, parsed
 OF_THE_CODE = {
     "apiserver.engine.vllm_engine.VllmEngine.__init__": "sampling parameters: 64 of requests' options",
     "apiserver.guards.numbers.east_asian_reader._token": "three languages",
-    "proxy.api.pages.pages._assets": "files of the page",
+    "proxy.api.pages._assets": "files of the page",
     "proxy.upstream.address.tls_context": "one",
     "shared.http.app_setup._keep_openapi_document.document": "one",
     "shared.http.docs_page._static_file": "files of the page",

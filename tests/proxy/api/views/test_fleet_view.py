@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from proxy.api.fleet_view import Fleet, FleetView
+from proxy.api.views.fleet_view import Fleet, FleetView
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery

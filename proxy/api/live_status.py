@@ -9,7 +9,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from proxy.api.fleet import WATCH, WATCH_PROBLEMS
-from proxy.api.live_status.status_view import FleetStatus, StatusView
+from proxy.api.views.status_view import FleetStatus, StatusView
 from proxy.context import ProxyContext, context
 from shared.http.event_stream import EventSeries
 from shared.http.problems import JsonBytesResponse

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from proxy.api.live_status import status_view
-from proxy.api.live_status.status_view import StatusView, stamped
+from proxy.api.views import replica_view, status_view
+from proxy.api.views.status_view import StatusView
+from proxy.status.feed import stamped
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.proxy.samples import models, pair, replica
 
@@ -79,8 +80,10 @@ async def test_unchanged_fleet_renders_the_same() -> None:
 
 
 async def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MAX_REPLICAS", 2), ("MAX_PAIRS", 1), ("MAX_PAIRS_OF_REPLICA", 1), ("MAX_WHY_CHARS", 3)):
+    for name, most in (("MAX_REPLICAS", 2), ("MAX_PAIRS", 1)):
         monkeypatch.setattr(status_view, name, most)
+    for name, most in (("MAX_PAIRS_OF_REPLICA", 1), ("MAX_WHY_CHARS", 3)):
+        monkeypatch.setattr(replica_view, name, most)
     async with proxy(URLS, probe_interval=60) as running:
         adopt(running)
         shown = show(running)

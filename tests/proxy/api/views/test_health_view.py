@@ -1,14 +1,18 @@
-"""The JSON of /health and /languages, apart from HTTP."""
+"""The JSON of /health, apart from HTTP."""
 
 from __future__ import annotations
 
+import time
+from random import Random
+
 import pytest
 
-from proxy.api.health_view import Health, Languages, health, languages
+from proxy.api.views.health_view import Health, health
+from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
-from tests.proxy.samples import replica, snapshot
+from tests.proxy.samples import pair, replica, snapshot
 
 GOOD = replica("http://a", "en>de")
 DOWN = GOOD.silent("refused", 1.0, max_misses=1)
@@ -20,19 +24,14 @@ def rendered(
     *,
     redis_error: str | None = None,
     now: float = 100.0,
-    failing: int = 0,
+    failing: tuple[str, ...] = (),
     services: tuple[ServiceReplicas, ...] = (),
 ) -> Health:
-    status, body = health(
-        fleet,
-        services,
-        redis_error=redis_error,
-        leading=False,
-        uptime=1.26,
-        now=now,
-        load=len,
-        failing=lambda _: failing,
-    )
+    local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
+    for url in failing:
+        stats = local_stats.pair_replica_stats(url, pair("en>de"))
+        stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
+    status, body = health(fleet, services, local_stats, redis_error=redis_error, leading=False, uptime=1.26, now=now)
     page = Health.model_validate_json(body)
     assert page.model_dump_json().encode() == body, "the schema that is documented"
     assert page.status == status
@@ -62,7 +61,7 @@ def test_status_follows_fleet_and_redis(fleet: Snapshot, redis_error: str | None
 
 def test_replica_line_shows_what_is_known() -> None:
     shown = {each.url: each for each in rendered(snapshot(DOWN, NEW), now=112.34).replicas}
-    assert (shown["http://a"].report_age_s, shown["http://a"].why, shown["http://a"].load) == (12.3, "refused", 8)
+    assert (shown["http://a"].report_age_s, shown["http://a"].why, shown["http://a"].load) == (12.3, "refused", 0)
     assert (shown["http://new"].report_age_s, shown["http://new"].replica_id, shown["http://new"].pairs) == (
         None,
         None,
@@ -74,20 +73,11 @@ def test_report_age_is_never_negative() -> None:
     assert rendered(snapshot(GOOD), now=0.0).replicas[0].report_age_s == 0.0
 
 
-def test_languages_are_grouped_by_source() -> None:
-    fleet = snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",))
-    found = Languages.model_validate_json(languages(fleet, None))
-    assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
-        ("de", [("en", True)]),
-        ("en", [("de", True), ("fr", False)]),
-    ]
-
-
 def test_failing_replicas_degrade_the_status() -> None:
     two = snapshot(GOOD, replica("http://b", "en>de"))
-    assert rendered(two, failing=1).status == "degraded"
-    assert rendered(two, failing=2).status == "down"
-    assert rendered(two, failing=1).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
+    assert rendered(two, failing=("http://a",)).status == "degraded"
+    assert rendered(two, failing=("http://a", "http://b")).status == "down"
+    assert rendered(two, failing=("http://a",)).pairs["en-de"].model_dump() == {"ready": 2, "failing": 1, "total": 2}
 
 
 def test_missing_replicas_degrade_the_status() -> None:

@@ -1,4 +1,4 @@
-"""Endpoints for the proxy's state: health, languages, probes, usage."""
+"""Endpoints for health, languages, probes and usage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from proxy.api import auth, health_view
+from proxy.api import auth
 from proxy.api.exchange import SMALL_SECONDS, RequestExchange
-from proxy.balancing.outlier_detection import failing_replicas
+from proxy.api.views import health_view, language_list
 from proxy.context import context
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
@@ -46,25 +46,24 @@ async def health(request: Request) -> Response:
     The answer never waits for Redis or a replica.
     """
     parts = context(request)
-    registry, local_stats = parts.fleet.registry, parts.local_stats
+    registry = parts.fleet.registry
     status, body = health_view.health(
         registry.snapshot,
         registry.services,
+        parts.local_stats,
         redis_error=registry.redis_error,
         leading=registry.is_leader,
         uptime=time.time() - parts.process.started_at,
         now=time.time(),
-        load=lambda url: local_stats.load(url, registry.snapshot),
-        failing=lambda pair: len(failing_replicas(local_stats, pair, registry.snapshot)),
     )
     return Response(body, 503 if status == "down" else 200, media_type="application/json")
 
 
-@routes.get("/languages", response_model=health_view.Languages)
+@routes.get("/languages", response_model=language_list.Languages)
 async def languages(request: Request) -> Response:
     """List every source language, its targets, and whether they are ready now."""
     parts = context(request)
-    body = await parts.translation.language_lists.get(health_view.languages, parts.fleet.registry.snapshot)
+    body = await parts.translation.language_lists.get(language_list.languages, parts.fleet.registry.snapshot)
     return Response(body, media_type="application/json")
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from proxy.api.fleet_view import ReplicaLine
-from proxy.balancing.circuit_breaker import BreakerState
 from proxy.fleet.replica import ReplicaState
 
 # bad: callers notice it or will; warn: fewer replicas than there should be; off: intended; ok.
@@ -40,22 +38,25 @@ _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
 }
 
 
-def diagnose_replica(line: ReplicaLine, *, is_stalled: bool) -> Diagnosis:
+def diagnose_replica(
+    state: ReplicaState, *, drained: bool, stalled: bool, failing: bool, whole: bool, avoided: bool
+) -> Diagnosis:
     """Return what is wrong with a replica.
 
-    ``is_stalled``: its requests make no progress.
+    It is ``stalled`` if its requests make no progress, ``failing`` if a breaker is not closed, ``whole`` if all its pairs
+    are ready, ``avoided`` if it gets no requests.
     """
-    if line.drained:
+    if drained:
         return _DRAINED
-    if line.state in _BY_STATE:
-        return _BY_STATE[line.state]
-    if is_stalled:
+    if state in _BY_STATE:
+        return _BY_STATE[state]
+    if stalled:
         return _STALLED
-    if any(pair.breaker not in {None, BreakerState.CLOSED} for pair in line.pairs.values()):
+    if failing:
         return _FAILING
-    if not all(pair.ready for pair in line.pairs.values()):
+    if not whole:
         return _PAIRS_MISSING
-    return _FULL if line.why else _OK
+    return _FULL if avoided else _OK
 
 
 def diagnose_pair(*, ready: int, failing: int, expected: int) -> Diagnosis:

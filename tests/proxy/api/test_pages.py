@@ -1,17 +1,25 @@
-"""The pages of a proxy: what is served where, what they load, and the libraries in them."""
+"""The pages of a proxy: what is served where, what they load, their policy, and the libraries in them."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import AsyncGenerator
+from html import unescape
 from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.routing import Route
 
-from proxy.api.pages.pages import WEB_FOLDER
+from proxy.api.pages import WEB_FOLDER, Assets, HtmlPage, PageConfig, page_config, read_assets
+from proxy.settings import ProxySettings
+from shared.http.app_setup import configure_app
+from tests.conftest import NO_AUTHORITIES
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.support.serving import serving
 
 MAX_TRANSFERRED_BYTES = 150_000
 VENDORED = WEB_FOLDER / "vendor"
@@ -141,3 +149,101 @@ async def test_translate_page_is_small(running: RunningProxy) -> None:
     }
     total = sum(sizes[each] for each in {*files}) + max(sizes[each] for each in languages)
     assert total + int(page.headers["content-length"]) <= MAX_TRANSFERRED_BYTES
+
+
+CONFIG = PageConfig(version='1"><script>', max_text_chars=7, keys=False)
+TEMPLATE = '<meta content="{{config}}"><script src="{{assets}}/a.js"></script>'
+
+
+@pytest.fixture(scope="module", params=["", "/mt"])
+async def client(request: pytest.FixtureRequest) -> AsyncGenerator[httpx.AsyncClient]:
+    app = FastAPI(docs_url=None, redoc_url=None, root_path=request.param, redirect_slashes=False)
+    configure_app(app)
+    for path in ("/", "/status"):
+        app.routes.append(Route(path, HtmlPage(path, TEMPLATE, "assets/0", CONFIG).serve))
+    async with (
+        serving(app) as served,
+        httpx.AsyncClient(base_url=served.url + request.param, verify=NO_AUTHORITIES, trust_env=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("path", ["/", "/status"])
+async def test_page_has_its_config_and_relative_assets(client: httpx.AsyncClient, path: str) -> None:
+    answer = await client.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-cache"
+    found = re.fullmatch(r'<meta content="([^"<>]*)"><script src="assets/0/a.js"></script>', answer.text)
+    assert found
+    assert json.loads(unescape(found[1])) == CONFIG.model_dump()
+
+
+@pytest.mark.parametrize("path", ["/", "/status"])
+async def test_policy_is_strict_and_single(client: httpx.AsyncClient, path: str) -> None:
+    (policy,) = (await client.get(path)).headers.get_list("content-security-policy")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules.pop("default-src") == "'none'"
+    for own in ("script-src", "style-src", "img-src", "connect-src"):
+        assert rules.pop(own) == "'self'"
+    assert set(rules.values()) == {"'none'"}
+
+
+async def test_slash_too_many_is_redirected(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/status/")
+    assert answer.status_code == 308
+    assert answer.next_request is not None
+    assert answer.next_request.url.path == str(client.base_url.path) + "status"
+
+
+async def test_root_path_without_slash_is_redirected(client: httpx.AsyncClient) -> None:
+    if (root := client.base_url.path.rstrip("/")) == "":
+        return
+    answer = await client.get(client.base_url.copy_with(path=root))
+    assert answer.status_code == 308
+    assert answer.next_request is not None
+    assert answer.next_request.url.path == f"{root}/"
+    assert (await client.send(answer.next_request)).status_code == 200
+
+
+async def test_stripped_prefix_is_no_redirect(client: httpx.AsyncClient) -> None:
+    assert (await client.get(client.base_url.copy_with(path="/"))).status_code == 200
+
+
+def base(**contents: bytes) -> str:
+    return Assets({f"{name}.js": content for name, content in contents.items()}).base
+
+
+def test_address_changes_with_any_file() -> None:
+    addresses = [
+        base(a=b"1"),
+        base(a=b"2"),
+        base(b=b"1"),
+        base(a=b"1", b=b""),
+        base(a=b"1", b=b"2"),
+        base(a=b"12", b=b""),
+    ]
+    assert len(set(addresses)) == len(addresses)
+    assert base(a=b"1", b=b"2") == base(b=b"2", a=b"1")
+
+
+def test_only_known_kinds_are_read(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("page.html", "README.md", ".hidden.swp", "inner/one.js", "two.css", "inner/LICENSE", "x.map"):
+        (tmp_path / name).write_text(name)
+    found = read_assets(tmp_path)
+    assert {name.removeprefix(f"{found.base}/") for name in found.files} == {"inner/one.js", "two.css", "inner/LICENSE"}
+
+
+def test_pages_are_on_unless_turned_off() -> None:
+    assert ProxySettings().pages
+    assert not ProxySettings.model_validate({"pages": "off"}).pages
+
+
+def test_config_has_what_pages_need_and_no_secret() -> None:
+    settings = ProxySettings.model_validate(
+        {"keys": "on", "max_text_chars": 5000, "operator_token": "a-token-of-operators", "replica_token": "b" * 20}
+    )
+    config = page_config(settings)
+    assert set(config.model_dump()) == {"version", "max_text_chars", "keys"}
+    assert (config.max_text_chars, config.keys) == (5000, True)
