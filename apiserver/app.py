@@ -42,7 +42,7 @@ from shared.http.origin_policy import OriginPolicy
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)

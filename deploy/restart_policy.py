@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shared.runtime.background import ExponentialBackoff
 from shared.runtime.exit_codes import EXIT_CONFIG
-from shared.runtime.exponential_backoff import ExponentialBackoff
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from fastapi import FastAPI
 
-from proxy.api import detect, fleet, glossaries, health, keys, live_status, pages, translate
+from proxy.api import detect, fleet, glossaries, health, keys, pages, translate
 from proxy.api.compat import mounts
 from proxy.context_builder import build_context
 from proxy.fleet.discovery import Resolver, system_resolver
@@ -27,7 +27,7 @@ from shared.version import VERSION
 log = logging.getLogger(__name__)
 
 # Routes for operators only, on the operators' port if one is set.
-OPERATOR_ROUTES = (fleet.routes, keys.routes, live_status.routes)
+OPERATOR_ROUTES = (fleet.routes, keys.routes)
 # What a refused web page is told, at either port.
 CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
 CLIENT_HOSTS = ", set PROXY_KEYS=on, or name the web server in front in PROXY_TRUSTED_PROXIES"

@@ -10,7 +10,7 @@ from proxy.routing.language_groups import LanguageGroups
 from proxy.routing.routes import Route
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 

@@ -29,8 +29,7 @@ from proxy.translation.target_list import TargetListTranslator
 from proxy.translation.transient_faults import TransientFaultRetry
 from shared.http.body import ByteBudget
 from shared.parsing.long_bodies import LongBodies
-from shared.runtime.background import Loop
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import Loop, StartupCheck
 
 
 @dataclass(frozen=True, slots=True)

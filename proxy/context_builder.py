@@ -70,9 +70,8 @@ from proxy.upstream.client import ReplicaClient
 from shared.http.body import ByteBudget
 from shared.languages import display_name
 from shared.parsing.long_bodies import LongBodies
-from shared.runtime.background import Loop
-from shared.runtime.loop_turns import LoopTurns
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import Loop, StartupCheck
+from shared.runtime.turns import LoopTurns
 
 
 @dataclass(frozen=True, slots=True)

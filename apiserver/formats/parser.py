@@ -10,8 +10,7 @@ from apiserver.formats.document import MAX_PLACEHOLDERS, Block, Document, Placeh
 from apiserver.formats.html.reader import html_document
 from apiserver.formats.markdown.reader import markdown_document
 from apiserver.formats.xml.reader import xml_document
-from shared.protocol.options import SentenceSplitting, XmlOptions
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, XmlOptions
 
 
 def parse(

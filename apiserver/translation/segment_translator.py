@@ -27,7 +27,7 @@ from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResul
 from apiserver.translation.segment_pieces import cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from apiserver.translation.segment_translator import SegmentContext, translate_s
 from shared.languages import LanguagePair
 from shared.protocol.answers import Notice, Translation, merge_notices
 from shared.protocol.priority import Lane
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 
 class SegmentPool:

@@ -9,9 +9,8 @@
 - ``pages``: web pages.
 - ``glossaries``: callers' glossaries.
 - ``health``: health, languages, probes, usage.
-- ``fleet``: the fleet, its overrides, and metrics.
+- ``fleet``: the fleet, its overrides, live status, and metrics.
 - ``keys``: API keys.
-- ``live_status``: the data of the status page.
 - ``views/``: the JSON of the fleet's state.
 - ``auth``: authentication of callers.
 - ``operators``: exchanges of operators and readers of the fleet's state.

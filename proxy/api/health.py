@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from proxy.api import auth
 from proxy.api.exchange import SMALL_SECONDS, RequestExchange
-from proxy.api.views import health_view, language_list
+from proxy.api.views import fleet_view, language_list
 from proxy.context import context
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
@@ -39,7 +39,7 @@ async def usage(request: Request) -> Usage:
 
 
 @routes.head("/health", include_in_schema=False)
-@routes.get("/health", response_model=health_view.Health, responses={503: {"model": health_view.Health}})
+@routes.get("/health", response_model=fleet_view.Health, responses={503: {"model": fleet_view.Health}})
 async def health(request: Request) -> Response:
     """Return the fleet's health: 200 for ok and degraded, 503 for down.
 
@@ -47,7 +47,7 @@ async def health(request: Request) -> Response:
     """
     parts = context(request)
     registry = parts.fleet.registry
-    status, body = health_view.health(
+    status, body = fleet_view.health(
         registry.snapshot,
         registry.services,
         parts.local_stats,

@@ -11,7 +11,7 @@ from proxy.call import TranslationCall
 from proxy.request_cost import RequestCost
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairwayError
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 
 # Fields that the proxy sets or handles itself.

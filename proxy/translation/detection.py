@@ -12,7 +12,7 @@ from proxy.routing.visible_text import INLINE_CHARS, visible_text
 from proxy.upstream.response_classifier import RETRY_AFTER_SECONDS
 from shared.protocol.errors import PairUnavailableError
 from shared.protocol.translate_request import TextFormat
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 
 # At most, for a text that is scored on the event loop: beside its characters, and for each.
 TEXT_SECONDS: Final = 0.0002

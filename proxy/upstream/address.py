@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from proxy.upstream.errors import UnreachableError
 from shared.protocol.headers import PROGRAM_HEADER
-from shared.runtime.error_text import describe
+from shared.runtime.logging import describe
 
 
 class Address(NamedTuple):

@@ -9,8 +9,8 @@ import httptools
 from proxy.upstream.errors import BrokenAnswerError
 from proxy.upstream.response_classifier import OK, ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
-from shared.protocol.sse import EVENT_STREAM
-from shared.runtime.error_text import describe
+from shared.protocol.sse_format import EVENT_STREAM
+from shared.runtime.logging import describe
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 _EVENT_STREAM: Final = EVENT_STREAM.encode()

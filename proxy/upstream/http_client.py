@@ -14,7 +14,7 @@ from proxy.upstream.answer_parser import AnswerParser
 from proxy.upstream.errors import ConnectTimeoutError, SilentError, UnreachableError
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
-from shared.runtime.error_text import describe_connection_error
+from shared.runtime.logging import describe_connection_error
 
 IDLE_SECONDS: Final = 30.0  # servers keep them longer, so close none during a request
 MAX_IDLE: Final = 512  # connections per replica; more are rare

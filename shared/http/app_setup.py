@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shared.http.docs_page import add_docs_page
+from shared.http.openapi import add_docs_page
 from shared.http.origin_guard import OriginGuard
 from shared.http.origin_policy import OriginPolicy
 from shared.http.problems import ErrorRenderer, JsonBytesResponse, error_response

@@ -19,7 +19,7 @@ OF_THE_CODE = {
     "proxy.api.pages._assets": "files of the page",
     "proxy.upstream.address.tls_context": "one",
     "shared.http.app_setup._keep_openapi_document.document": "one",
-    "shared.http.docs_page._static_file": "files of the page",
+    "shared.http.openapi._static_file": "files of the page",
 }
 _CONTAINERS = {
     "dict",

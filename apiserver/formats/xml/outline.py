@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from apiserver.formats.xml.tokens import XmlToken, XmlTokenKind
-from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import XmlOptions
 
 
 class TokenRole(Enum):

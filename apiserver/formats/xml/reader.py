@@ -8,7 +8,7 @@ from apiserver.formats.tag_nesting import BlockBuilder
 from apiserver.formats.xml.outline import TokenRole, token_roles
 from apiserver.formats.xml.references import character, xml_escape
 from apiserver.formats.xml.tokens import XmlToken, XmlTokenKind, xml_tokens
-from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import XmlOptions
 
 _KINDS = {
     XmlTokenKind.START: PlaceholderKind.OPEN,

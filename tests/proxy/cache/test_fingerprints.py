@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from proxy.cache.coalescing import request_fingerprint
 from proxy.cache.fingerprints import text_fingerprints
-from shared.protocol.options import SentenceSplitting, XmlOptions
-from shared.protocol.translate_request import TextFormat, TranslateRequest
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest, XmlOptions
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 

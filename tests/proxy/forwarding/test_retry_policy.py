@@ -34,7 +34,7 @@ from shared.protocol.errors import (
     UnknownPairError,
 )
 from shared.protocol.priority import Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock

@@ -11,7 +11,7 @@ from proxy.routing.visible_text import INLINE_CHARS
 from proxy.translation.detection import DetectionService
 from shared.protocol.errors import PairUnavailableError
 from shared.protocol.translate_request import TextFormat
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 ENGLISH = "The committee meets tomorrow morning to discuss the new budget."

@@ -10,7 +10,7 @@ from proxy.translation.detection import DetectionService
 from proxy.translation.language_grouper import LanguageGrouper, possible_languages
 from shared.protocol.errors import LanguageUndetectedError
 from shared.protocol.translate_request import TranslateRequest
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 TEXTS = [

@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.formats.xml.outline import TokenRole, token_roles
 from apiserver.formats.xml.tokens import XmlTokenKind, xml_tokens
-from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import XmlOptions
 
 TAGS = {XmlTokenKind.START, XmlTokenKind.END, XmlTokenKind.EMPTY}
 CASES: list[tuple[str, dict[str, Any], str]] = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.protocol import sse
-from shared.protocol.sse import BrokenStreamError, Event, EventReader
+from shared.protocol import sse_format
+from shared.protocol.sse_format import BrokenStreamError, Event, EventReader
 
 # Everything that str.splitlines would split at, and more.
 ODD = "\n\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\ufeff\U000f0000\U0001f600: data"
@@ -30,23 +30,23 @@ def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
 def test_any_text_survives_any_cut_of_the_bytes(parts: list[tuple[int, str]], data: st.DataObject) -> None:
-    stream = b"".join(sse.encode_delta(index, text) + sse.KEEP_ALIVE for index, text in parts)
+    stream = b"".join(sse_format.encode_delta(index, text) + sse_format.KEEP_ALIVE for index, text in parts)
     cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8))
     found = read(stream, cuts)
     assert [event.name for event in found] == ["delta"] * len(parts)
-    deltas = [sse.Delta.model_validate_json(event.data) for event in found]
+    deltas = [sse_format.Delta.model_validate_json(event.data) for event in found]
     assert [(delta.index, delta.text) for delta in deltas] == parts
 
 
 def test_encode_writes_one_line_for_any_line_ends() -> None:
-    assert sse.encode_delta(0, ODD).count(b"\n") == 3
+    assert sse_format.encode_delta(0, ODD).count(b"\n") == 3
 
 
 @settings(deadline=None)
 @given(TEXTS)
 def test_encode_survives_python_splitlines(text: str) -> None:
     whole = json.dumps({"translation": text}, ensure_ascii=False).encode()
-    for event in (sse.encode_delta(0, text), sse.encode("result", whole)):
+    for event in (sse_format.encode_delta(0, text), sse_format.encode("result", whole)):
         _, data, end = event.decode().splitlines()
         assert end == ""
         assert text in json.loads(data.removeprefix("data: ")).values()
@@ -56,7 +56,7 @@ def test_encode_survives_python_splitlines(text: str) -> None:
 @given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
 def test_encode_joins_json_lines(value: object) -> None:
     spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
-    (event,) = read(sse.encode("result", spread))
+    (event,) = read(sse_format.encode("result", spread))
     assert json.loads(event.data) == value
 
 
@@ -131,18 +131,18 @@ def test_reader_work_is_linear(step: int) -> None:
     ],
 )
 def test_accepts_events_compares_with_json(accept: list[str], wanted: bool) -> None:
-    assert sse.accepts_events(",".join(accept)) is wanted
+    assert sse_format.accepts_events(",".join(accept)) is wanted
 
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_accepts_events_takes_any_header(accept: list[str]) -> None:
-    assert sse.accepts_events(",".join(accept)) in {True, False}
+    assert sse_format.accepts_events(",".join(accept)) in {True, False}
 
 
 def test_sink_passes_on_parts_under_their_own_numbers() -> None:
     heard: list[tuple[int, str]] = []
-    sink = sse.DeltaSink(lambda index, text: heard.append((index, text)))
+    sink = sse_format.DeltaSink(lambda index, text: heard.append((index, text)))
     part = sink.renumbered([3, 1])
     part(0, "")
     assert (heard, part.started, sink.started) == ([], False, False)
@@ -154,14 +154,14 @@ def test_sink_passes_on_parts_under_their_own_numbers() -> None:
 
 @pytest.mark.parametrize("index", [-1, 2])
 def test_sink_refuses_parts_of_texts_that_were_not_sent(index: int) -> None:
-    part = sse.DeltaSink(lambda _index, _text: None).renumbered([3, 1])
-    with pytest.raises(sse.BrokenStreamError, match="there are 2"):
+    part = sse_format.DeltaSink(lambda _index, _text: None).renumbered([3, 1])
+    with pytest.raises(sse_format.BrokenStreamError, match="there are 2"):
         part(index, "x")
     assert not part.started
 
 
 def test_sink_reports_progress_of_empty_parts_too() -> None:
-    sink, progress = sse.DeltaSink(lambda _index, _text: None), list[None]()
+    sink, progress = sse_format.DeltaSink(lambda _index, _text: None), list[None]()
     sink.on_progress = lambda: progress.append(None)
     sink(0, "")
     sink(0, "a")
