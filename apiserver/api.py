@@ -28,7 +28,7 @@ from shared.http.probes import livez_response, metrics_response, startupz_respon
 from shared.http.request_context import add_log_fields, request_header
 from shared.parsing.form_body import parse_urlencoded
 from shared.parsing.request_parser import parse_translate_request
-from shared.protocol import sse
+from shared.protocol import sse_format
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.errors import OperatorOffError
@@ -39,7 +39,7 @@ from shared.protocol.headers import (
 )
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.report import ReplicaReport
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 
 routes = APIRouter()
@@ -47,7 +47,7 @@ routes = APIRouter()
 PAIRS_VERSION: Final[dict[str, Any]] = {"name": "pairs_version", "in": "query", "schema": {"type": "string"}}
 TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS)
 ANSWERS: Final = {
-    200: {"content": sse.documentation()},
+    200: {"content": sse_format.documentation()},
     **problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 431, 502, 503, 504)),
 }
 

@@ -38,7 +38,7 @@ from shared.http.origin_policy import OriginPolicy
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def create_app(
     origins = OriginPolicy(
         (), private_hosts_only=settings.serves_this_machine, rule="API servers serve no pages", host_rule=HOST_RULE
     )
-    configure_app(app, origins, {"/translate": api.translate})
+    configure_app(app, origins, {"/translate": api.translate}, quiet_paths=("/report",))
     app.include_router(api.routes)
     return app
 

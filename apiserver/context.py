@@ -16,7 +16,7 @@ from apiserver.settings import ApiServerSettings
 from shared.http.body import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.protocol.deadline import TimeLimits
-from shared.protocol.limits import Limits
+from shared.protocol.translate_request import Limits
 from shared.runtime.background import Loop
 from shared.runtime.metrics import MergedCollector
 

@@ -23,7 +23,7 @@ from shared.protocol.errors import (
 )
 from shared.protocol.report import PairReport, ReplicaReport, ServedPairs, ServerState
 from shared.protocol.translate_request import AUTO, TextFormat, TranslateRequest
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import StartupCheck
 from shared.version import VERSION
 
 

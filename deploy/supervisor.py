@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from deploy.launch_plan import is_port_free
 from deploy.process import ManagedProcess
 from deploy.readiness import POLL_SECONDS
+from shared.runtime.background import ExponentialBackoff
 from shared.runtime.exit_codes import EXIT_CONFIG
-from shared.runtime.exponential_backoff import ExponentialBackoff
 
 # A dead server's port is free at once; after this time the server itself reports who is wrong.
 PORT_TIMEOUT_SECONDS = 10.0

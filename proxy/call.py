@@ -14,7 +14,7 @@ from proxy.keys.caller import Caller
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Lane, Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 

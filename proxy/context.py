@@ -29,8 +29,7 @@ from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
 from shared.http.body import ByteBudget
 from shared.parsing.long_bodies import LongBodies
-from shared.runtime.background import Loop
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import Loop, StartupCheck
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from functools import partial
 from proxy.admission.controller import AdmissionController
 from proxy.admission.keyless_bodies import KeylessBodies
 from proxy.admission.transient_faults import TransientFaultRetry
-from proxy.api.live_status.status_view import stamped
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import failing_counts
 from proxy.balancing.selector import ReplicaSelector
@@ -35,6 +34,7 @@ from proxy.fleet.discovery import Discovery, Resolver
 from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.prober import UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
+from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.canary_probes import CANARY_TICK_SECONDS, CanaryProber
@@ -53,7 +53,7 @@ from proxy.routing.routes import Pivots, RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
-from proxy.status.feed import StatusFeed
+from proxy.status.feed import StatusFeed, stamped
 from proxy.status.figure_ring import FigureRing
 from proxy.status.figures import Totals
 from proxy.status.monitor import StatusMonitor
@@ -67,9 +67,8 @@ from proxy.upstream.client import ReplicaClient
 from shared.http.body import ByteBudget
 from shared.languages import display_name
 from shared.parsing.long_bodies import LongBodies
-from shared.runtime.background import Loop
-from shared.runtime.loop_turns import LoopTurns
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import Loop, StartupCheck
+from shared.runtime.turns import LoopTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +118,32 @@ async def build_context(
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
     for loop in loops:
         foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
-    registry, local_stats = fleet.registry, foundation.local_stats
-    foundation.metrics.pair_failing.set_function(lambda: failing_counts(local_stats, registry.snapshot))
+    export_fleet(foundation.metrics, fleet.registry, foundation.local_stats)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )
     return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
+
+
+def export_fleet(metrics: ProxyMetrics, registry: Registry, local_stats: LocalStats) -> None:
+    """Let each export read the gauges from the fleet's state.
+
+    That is in another thread, and for thousands of pairs too long for the event loop.
+    """
+
+    def replicas_by_state() -> dict[str, int]:
+        states = [each.state for each in registry.snapshot.replicas.values()]
+        return {str(state): states.count(state) for state in ReplicaState}
+
+    metrics.replicas.set_function(replicas_by_state)
+    metrics.pair_ready.set_function(lambda: {str(pair): len(urls) for pair, urls in registry.snapshot.ready.items()})
+    metrics.pair_failing.set_function(
+        lambda: {str(pair): count for pair, count in failing_counts(local_stats, registry.snapshot).items()}
+    )
+    metrics.expected_replicas.set_function(lambda: {each.service: each.expected for each in registry.services})
+    metrics.ready_replicas.set_function(lambda: {each.service: each.ready for each in registry.services})
+    metrics.redis_up.set_function(lambda: registry.redis_error is None)
+    metrics.leader.set_function(lambda: registry.is_leader)
 
 
 def build_keys(foundation: Foundation) -> KeysContext:

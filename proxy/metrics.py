@@ -11,9 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from shared.languages import LanguagePair
-from shared.protocol.errors import PairwayError
-from shared.protocol.outcome_classes import OUTCOME_CLASSES
+from shared.protocol.errors import PairwayError, outcome_class
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import LATENCY_BUCKETS, Count, MetricFamily, RequestSample, ServerMetrics
 
@@ -26,27 +24,27 @@ KEYLESS_REASONS: Final = ("network", "bytes", "slow")
 REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "unavailable")
 
 
-class PairGauge(Collector):
-    """Gauge of known pairs, read at each export."""
+class ReadGauge(Collector):
+    """Gauge with one label, whose values are read at each export."""
 
-    def __init__(self, name: str, documentation: str, registry: CollectorRegistry) -> None:
-        self._name, self._documentation = name, documentation
-        self._read: Callable[[], Mapping[LanguagePair, int]] = dict
+    def __init__(self, name: str, documentation: str, label: str, registry: CollectorRegistry) -> None:
+        self._name, self._documentation, self._label = name, documentation, label
+        self._read: Callable[[], Mapping[str, int]] = dict
         registry.register(self)
 
-    def set_function(self, read: Callable[[], Mapping[LanguagePair, int]]) -> None:
+    def set_function(self, read: Callable[[], Mapping[str, int]]) -> None:
         """Read the values by this function, which another thread may call."""
         self._read = read
 
     def describe(self) -> list[Metric]:
         """Return the metric without series."""
-        return [GaugeMetricFamily(self._name, self._documentation, labels=["pair"])]
+        return [GaugeMetricFamily(self._name, self._documentation, labels=[self._label])]
 
     @override
     def collect(self) -> list[Metric]:
-        gauge = GaugeMetricFamily(self._name, self._documentation, labels=["pair"])
-        for pair, count in self._read().items():
-            gauge.add_metric([str(pair)], count)
+        gauge = GaugeMetricFamily(self._name, self._documentation, labels=[self._label])
+        for value, count in self._read().items():
+            gauge.add_metric([value], count)
         return [gauge]
 
 
@@ -70,15 +68,13 @@ class ProxyMetrics(ServerMetrics):
         why = tuple(product(Priority, SHED_REASONS))
         self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
         self._register_refusals()
-        self.replicas = self.gauge("pairway_proxy_replicas", "Replicas by state.", ["state"])
-        self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
+        self.replicas = self._read_gauge("replicas", "Replicas by state.", "state")
+        self.pair_ready = self._read_gauge("pair_ready_replicas", "Replicas ready for the pair.", "pair")
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
-        self.pair_failing = PairGauge("pairway_proxy_pair_failing_replicas", failing, self.registry)
+        self.pair_failing = self._read_gauge("pair_failing_replicas", failing, "pair")
         expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
-        self.expected_replicas = self.gauge("pairway_proxy_expected_replicas", expected, ["service"])
-        self.ready_replicas = self.gauge(
-            "pairway_proxy_ready_replicas", "Replicas of the service that are ready.", ["service"]
-        )
+        self.expected_replicas = self._read_gauge("expected_replicas", expected, "service")
+        self.ready_replicas = self._read_gauge("ready_replicas", "Replicas of the service that are ready.", "service")
         self.sweep_seconds = Histogram(
             "pairway_proxy_sweep_seconds",
             "Duration of a sweep of probes over the fleet, in seconds.",
@@ -110,6 +106,9 @@ class ProxyMetrics(ServerMetrics):
         keyless = f"Requests refused while their body was read before their key was known, by reason ({reasons})."
         self.keyless = self._counter_of("pairway_proxy_keyless_refusals_total", keyless, "reason", KEYLESS_REASONS)
 
+    def _read_gauge(self, name: str, documentation: str, label: str) -> ReadGauge:
+        return ReadGauge(f"pairway_proxy_{name}", documentation, label, self.registry)
+
     def _counter_of(self, name: str, documentation: str, label: str, values: Sequence[str]) -> MetricFamily[Count]:
         """Register a counter whose series for these values begin at 0."""
         counter = self.counter(name, documentation, [label], [(value,) for value in values])
@@ -118,9 +117,8 @@ class ProxyMetrics(ServerMetrics):
 
     @override
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
-        outcome_class = OUTCOME_CLASSES.get(outcome, "failed")
-        self.requests.labels(sample.pair, sample.route, outcome, outcome_class).inc()
-        self.seconds.labels(sample.pair, outcome_class).observe(seconds)
+        self.requests.labels(sample.pair, sample.route, outcome, outcome_class(outcome)).inc()
+        self.seconds.labels(sample.pair, outcome_class(outcome)).observe(seconds)
 
     @override
     def start_pair(self, pair: str) -> None:

@@ -15,7 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
-from shared.runtime.error_text import describe, describe_connection_error
+from shared.runtime.logging import describe, describe_connection_error
 
 # One each for the sweep, the lease and operators' overrides; the others replace cancelled calls not yet closed.
 MAX_CONNECTIONS: Final = 8

@@ -30,7 +30,7 @@ from apiserver.engine.vllm_adapters import (
 )
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
-from shared.runtime.tasks import in_daemon_thread
+from shared.runtime.background import in_daemon_thread
 
 log = logging.getLogger(__name__)
 

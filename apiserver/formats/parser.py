@@ -17,8 +17,7 @@ from apiserver.formats.document import (
 from apiserver.formats.html_reader import html_document
 from apiserver.formats.markdown_reader import markdown_document
 from apiserver.formats.xml_reader import xml_document
-from shared.protocol.options import SentenceSplitting, XmlOptions
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, XmlOptions
 
 
 def parse(

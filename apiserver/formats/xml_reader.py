@@ -11,7 +11,7 @@ from typing import Final
 from apiserver.formats.document import PLAIN_SPACES, Block, Document, DocumentBuilder, PlaceholderKind, TextRun
 from apiserver.formats.tag_nesting import BlockBuilder
 from apiserver.formats.xml_tokens import XmlToken, XmlTokenKind, xml_tokens
-from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import XmlOptions
 
 _PREDEFINED: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
 # Spellings of characters that need no reference: the one that the source uses is kept.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from shared.protocol.options import XML_NAME
+from shared.protocol.translate_request import XML_NAME
 
 
 class XmlSyntaxError(ValueError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from shared.runtime.exponential_backoff import ExponentialBackoff
+from shared.runtime.background import ExponentialBackoff
 
 MAX_BACKOFF_SECONDS: Final = 30.0
 # After this long the next restart begins with the short pause.

@@ -9,7 +9,7 @@ from typing import Final
 from apiserver.scheduling.throughput import ThroughputMeter
 from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.priority import SHORT_UNITS, Lane
-from shared.runtime.fair_queue import FairQueue, Waiter
+from shared.runtime.turns import FairQueue, Waiter
 
 # Long texts hold at most one slot in this many, so that short texts stay fast (docs/benchmarks/long-texts.md).
 LONG_SHARE: Final = 4

@@ -9,8 +9,7 @@ from typing import Final
 
 from apiserver.settings import BYTES_PER_CHAR, TEXT_CHARS
 from shared.protocol.errors import OverloadedError
-from shared.protocol.options import XmlOptions
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest, XmlOptions
 
 # The most that planning takes besides, for each character of the one long text that is being planned.
 PLANNING_BYTES_PER_CHAR: Final = 512

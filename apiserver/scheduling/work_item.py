@@ -10,7 +10,7 @@ from shared.languages import LanguagePair
 from shared.protocol.answers import Notice
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Lane, Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 
 

@@ -15,7 +15,7 @@ from apiserver.translation.segment_translator import (
     request_alternative,
     translate_segment,
 )
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 
 async def translate_with_alternatives(

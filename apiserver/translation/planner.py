@@ -24,8 +24,7 @@ from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget, TextPart, segment, whole_segment
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
-from shared.protocol.options import SentenceSplitting, XmlOptions
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, XmlOptions
 
 # Characters of a step that are written on the event loop: in Markdown 3 µs each.
 INLINE_WRITE_CHARS: Final = 4000

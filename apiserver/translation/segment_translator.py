@@ -27,7 +27,7 @@ from apiserver.translation.masks import Mask, MaskPolicy, apply_masks, masks_of_
 from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, Stage, cut_into_pieces
 from shared.languages import LanguagePair
 from shared.literals import needs_translation
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 # A piece that fails is cut once more; a failure after that is shown or given up.
 MAX_DEPTH: Final = 2

@@ -20,7 +20,7 @@ from apiserver.translation.running_model import RunningModel
 from apiserver.translation.segment_attempts import SegmentResult
 from apiserver.translation.segment_translator import SegmentContext, translate_segment
 from shared.protocol.answers import Notice, Translation, merge_notices
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 
 class SegmentPool:

@@ -20,7 +20,7 @@ from apiserver.translation.text_translation import TextTranslation
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import InvalidRequestError, TooLargeError
 from shared.protocol.translate_request import TextFormat
-from shared.runtime.tasks import gather_results
+from shared.runtime.background import gather_results
 
 # A smaller segment holds no sentence: terms and prompt leave too little of the context.
 MIN_SEGMENT_TOKENS: Final = 16

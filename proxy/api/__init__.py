@@ -6,14 +6,12 @@
 - ``exchange``: the entry of a request, the same for every API: its deadline, caller and body.
 - ``translation_run``: an exchange that translates.
 - ``compat/``: formats of other translation APIs.
-- ``pages/``: web pages.
+- ``pages``: web pages.
 - ``glossaries``: callers' glossaries.
-- ``status``: health, languages, probes, usage.
-- ``fleet``: the fleet, its overrides, and metrics.
+- ``health``: health, languages, probes, usage.
+- ``fleet``: the fleet, its overrides, live status, and metrics.
 - ``keys``: API keys.
-- ``health_view``: the JSON of ``/health`` and ``/languages``.
-- ``fleet_view``: the JSON of ``/fleet``.
-- ``live_status/``: the data of the status page.
+- ``views/``: the JSON of the fleet's state.
 - ``auth``: authentication of callers.
 - ``operators``: exchanges of operators and readers of the fleet's state.
 """

@@ -12,8 +12,7 @@ from shared.parsing.json_reader import refuse_repeated_names
 from shared.parsing.request_parser import read_members, validate_members
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import InvalidRequestError
-from shared.protocol.limits import Limits
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.translate_request import Limits, TranslateRequest
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
 # Further targets of one request; each costs as much as the first.

@@ -18,8 +18,7 @@ from shared.http.problems import JsonBytesResponse
 from shared.http.request_context import add_log_fields, request_header
 from shared.parsing.json_reader import refuse_repeated_names
 from shared.parsing.request_parser import CLIENT_SENTENCES, limit_unknown, read_members
-from shared.protocol.limits import Limits
-from shared.protocol.translate_request import TextOrTexts
+from shared.protocol.translate_request import Limits, TextOrTexts
 from shared.protocol.validation_errors import invalid_request
 
 routes = APIRouter()

@@ -1,23 +1,27 @@
-"""Endpoints for operators: the fleet, its overrides, and metrics."""
+"""Endpoints for operators: the fleet, its overrides, live status, and metrics."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StrictStr
 
-from proxy.api import fleet_view, health_view, operators
-from proxy.context import context
+from proxy.api import operators
+from proxy.api.views import fleet_view
+from proxy.context import ProxyContext, context
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.expected_replicas import ReplicaCount
 from proxy.urls import MAX_CHARS, replica_url
 from shared.http.body import validated
+from shared.http.event_stream import EventSeries
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
 from shared.http.problems import JsonBytesResponse
+from shared.protocol import sse_format
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.report import MAX_WEIGHT
 
@@ -138,4 +142,42 @@ async def expect(request: Request, exchange: operators.Entered) -> fleet_view.Ex
     """
     body, parts = await operators.read(exchange, ExpectedCounts), context(request).fleet
     shared = await parts.admin.expect(body.root)
-    return fleet_view.ExpectedServices(shared=shared, services=health_view.service_lines(parts.registry.services))
+    return fleet_view.ExpectedServices(shared=shared, services=fleet_view.service_lines(parts.registry.services))
+
+
+# The name of the stream's events.
+STATUS: Final = "status"
+# Then a viewer connects again, and shows the key again.
+MAX_STREAM_SECONDS: Final = 600.0
+
+
+@routes.get("/status/data", response_model=fleet_view.FleetStatus, responses=WATCH_PROBLEMS, **WATCH)
+async def status_data(request: Request) -> Response:
+    """Return the live status of the fleet: pairs, replicas, traffic, events.
+
+    At most a few seconds old. Needs no key if keys are off.
+    """
+    parts = context(request)
+    return JsonBytesResponse(parts.status.feed.current(lambda: _render(parts)))
+
+
+@routes.get("/status/stream", responses=WATCH_PROBLEMS | {200: {"content": {sse_format.EVENT_STREAM: {}}}}, **WATCH)
+async def status_stream(request: Request) -> Response:
+    """Stream the live status as events named ``status``.
+
+    Each is the JSON of ``/status/data``. One when something changed, at most one a second, and one every 10 seconds. It ends after 10 minutes.
+    """
+    return EventSeries(request, _events(context(request)))
+
+
+async def _events(parts: ProxyContext) -> AsyncGenerator[bytes]:
+    feed, version = parts.status.feed, 0
+    until = time.monotonic() + MAX_STREAM_SECONDS
+    async with feed.viewing(lambda: _render(parts)):
+        while time.monotonic() < until and (latest := await feed.after(version)) is not None:
+            version, message = latest
+            yield sse_format.encode(STATUS, message)
+
+
+def _render(parts: ProxyContext) -> bytes:
+    return fleet_view.StatusView(parts, time.time()).render()

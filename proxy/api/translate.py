@@ -25,10 +25,10 @@ from shared.http import event_stream
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
 from shared.http.problems import render_errors_with
 from shared.http.request_context import request_header
-from shared.protocol import sse
+from shared.protocol import sse_format
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.headers import parse_bearer
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 
 routes = APIRouter()
 
@@ -38,7 +38,7 @@ CACHE_DOC: Final = {
     "schema": {"type": "string", "enum": list(AnswerSource)},
 }
 ANSWERS: Final = {
-    200: {"content": sse.documentation(), "headers": {CACHE_HEADER: CACHE_DOC}},
+    200: {"content": sse_format.documentation(), "headers": {CACHE_HEADER: CACHE_DOC}},
     **problem_documentation((400, 401, 403, 404, 408, 413, 415, 422, 429, 431, 502, 503, 504)),
 }
 

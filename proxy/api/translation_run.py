@@ -25,7 +25,7 @@ from shared.http.request_context import add_log_fields, add_response_headers, re
 from shared.protocol.answers import Notice
 from shared.protocol.errors import PairwayError
 from shared.protocol.priority import PRIORITY_HEADER, Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import NO_ROUTE
 

@@ -56,7 +56,6 @@ class Prober:
         self._client = client
         self._metrics = metrics
         self._clock = clock
-        self._counted_pairs: set[str] = set()
         self._logged_snapshot = registry.snapshot
         self._probing = asyncio.Semaphore(MAX_CONCURRENT_PROBES)
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -92,7 +91,6 @@ class Prober:
         registry.observe_services()
         registry.swept.set()
         self._log_changes()
-        self._update_metrics()
 
     def _trusts(self, replica: Replica) -> bool:
         """Return whether another proxy's report overrides our last probe."""
@@ -161,6 +159,8 @@ class Prober:
         logged, self._logged_snapshot = self._logged_snapshot, self._registry.snapshot
         if logged.ready is self._logged_snapshot.ready:  # only newer reports of the same pairs
             return
+        for pair in self._logged_snapshot.ready.keys() - logged.ready.keys():
+            self._metrics.start_pair(str(pair))
         before, now = logged.replicas, self._logged_snapshot.replicas
         for replica in now.values():
             old = before.get(replica.url)
@@ -172,22 +172,3 @@ class Prober:
         for url in before.keys() - now.keys():
             log.info("replica left", extra={"replica": url})
             self._metrics.forget(url)
-
-    def _update_metrics(self) -> None:
-        snapshot = self._registry.snapshot
-        for state in ReplicaState:
-            count = sum(replica.state is state for replica in snapshot.replicas.values())
-            self._metrics.replicas.labels(state).set(count)
-        ready = {str(pair): len(urls) for pair, urls in snapshot.ready.items()}
-        for pair in ready.keys() - self._counted_pairs:
-            self._metrics.start_pair(pair)
-        for pair, count in ready.items():
-            self._metrics.pair_ready.labels(pair).set(count)
-        for pair in self._counted_pairs - ready.keys():  # a series left at 0 would alert forever
-            self._metrics.pair_ready.remove(pair)
-        self._counted_pairs = set(ready)
-        for each in self._registry.services:
-            self._metrics.expected_replicas.labels(each.service).set(each.expected)
-            self._metrics.ready_replicas.labels(each.service).set(each.ready)
-        self._metrics.redis_up.set(self._registry.redis_error is None)
-        self._metrics.leader.set(self._registry.is_leader)

@@ -62,8 +62,8 @@ class Registry:
 
     @property
     def redis_error(self) -> str | None:
-        """Error of the last call to Redis."""
-        return self._lease.error or next(iter(self._errors.values()), None)
+        """Error of the last call to Redis; any thread may ask."""
+        return self._lease.error or next(iter(tuple(self._errors.values())), None)
 
     @property
     def is_leader(self) -> bool:

@@ -13,7 +13,7 @@ from shared.languages import LanguagePair, language_of, stand_ins
 from shared.protocol.answers import Notice
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import AUTO, MAX_PHRASES, TranslateRequest
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 
 # Longer texts are searched in a thread.
 INLINE_CHARS: Final = 2048

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
@@ -23,6 +24,11 @@ RENDER_SHARE: Final = 100
 MAX_VIEWERS: Final = 200
 # When a refused viewer should ask again, in seconds.
 FULL_SECONDS: Final = 30.0
+
+
+def stamped(content: bytes) -> bytes:
+    """Return a rendered status with the time of now."""
+    return b'{"now":%.1f,' % time.time() + content[1:]
 
 
 class StatusFeed:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shared.protocol.outcome_classes import OK, OUTCOME_CLASSES, OutcomeClass
+from shared.protocol.errors import OK, OutcomeClass, outcome_class
 from shared.runtime.metrics import LATENCY_BUCKETS, Count, DurationHistogram, MetricFamily
 
 SLOT_SECONDS: Final = 10
@@ -51,7 +51,7 @@ class Totals:
         outcomes: Counter[str] = Counter()
         for (*_, outcome, _), count in requests.items():
             outcomes[outcome] += count.value
-        durations = [each.buckets for (_, outcome_class), each in seconds.items() if outcome_class == OK]
+        durations = [each.buckets for (_, outcome), each in seconds.items() if outcome == OK]
         empty = [0] * (len(LATENCY_BUCKETS) + 1)
         return cls(outcomes, [sum(column) for column in zip(empty, *durations, strict=True)])
 
@@ -62,7 +62,7 @@ class Totals:
         }
         classes: Counter[OutcomeClass] = Counter()
         for code, count in outcomes.items():
-            classes[OUTCOME_CLASSES.get(code, "failed")] += count
+            classes[outcome_class(code)] += count
         pairs = zip(self.buckets, before.buckets, strict=True)
         buckets = {index: new - old for index, (new, old) in enumerate(pairs) if new > old}
         return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(outcomes), buckets=buckets)

@@ -17,8 +17,8 @@ from shared.languages import LanguagePair, closeness, language_and_script, langu
 from shared.protocol.answers import Detected, Translation, same_language, unchanged
 from shared.protocol.errors import LanguageUndetectedError, PairUnavailableError
 from shared.protocol.translate_request import TextFormat, TranslateRequest
-from shared.runtime.loop_turns import LoopTurns
 from shared.runtime.metrics import OTHER
+from shared.runtime.turns import LoopTurns
 
 # At most, for a text that is scored on the event loop: beside its characters, and for each.
 TEXT_SECONDS: Final = 0.0002

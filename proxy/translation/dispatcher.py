@@ -22,11 +22,11 @@ from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
 from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import AUTO, TextFormat
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.background import gather_results
 from shared.runtime.metrics import MIXED, NO_ROUTE, OTHER
-from shared.runtime.tasks import gather_results
+from shared.runtime.turns import LoopTurns
 
 # Texts that are searched for words without a turn; for each character of others, at most.
 FREE_CHARS: Final = 1000

@@ -19,9 +19,9 @@ from proxy.translation.service import Answer, AnswerSource, TranslationService
 from shared.protocol.answers import Notice
 from shared.protocol.errors import OverloadedError, PairwayError
 from shared.protocol.translate_request import AUTO, TranslateRequest
+from shared.runtime.background import gather_results
 from shared.runtime.gc_tuning import drop_tracebacks
 from shared.runtime.metrics import MIXED, RequestSample
-from shared.runtime.tasks import gather_results
 
 # The others wait: a list of ten targets should not push ten times the work at once.
 MAX_TARGETS_AT_ONCE: Final = 4

@@ -14,11 +14,11 @@ from pydantic import SecretStr, ValidationError
 from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamExchange, address_of, header_value
 from proxy.upstream.response_classifier import UNTRUSTED, BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
-from shared.protocol import sse
+from shared.protocol import sse_format
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.headers import authorization_header
 from shared.protocol.report import ReplicaReport
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse_format import OnDelta
 
 PAIRS_VERSION_PARAMETER: Final = "pairs_version"
 MAX_REPORT_BYTES: Final = 8 * 1024 * 1024
@@ -70,7 +70,7 @@ class ReplicaClient:
         own = "".join([f"{name}: {header_value(value)}\r\n" for name, value in headers.items()])
         head = (
             f"POST /translate HTTP/1.1\r\n{endpoint.address.headers}{own}"
-            f"Accept: {'application/json' if on_delta is None else sse.EVENT_STREAM}\r\n"
+            f"Accept: {'application/json' if on_delta is None else sse_format.EVENT_STREAM}\r\n"
             f"{TIMEOUT_HEADER}: {deadline.header()}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )

@@ -23,8 +23,8 @@ from proxy.upstream.response_classifier import (
 )
 from proxy.upstream.stream_reader import StreamReader
 from shared.protocol.headers import PROGRAM_HEADER
-from shared.protocol.sse import EVENT_STREAM
-from shared.runtime.error_text import describe, describe_connection_error
+from shared.protocol.sse_format import EVENT_STREAM
+from shared.runtime.logging import describe, describe_connection_error
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 _EVENT_STREAM: Final = EVENT_STREAM.encode()

@@ -8,9 +8,9 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from proxy.upstream.response_classifier import BrokenAnswerError, ReplicaResponse, read_problem
-from shared.protocol import sse
+from shared.protocol import sse_format
 from shared.protocol.answers import KEEPS_NO_WORDS, Translation, Translations
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse_format import OnDelta
 
 # The translations of the largest list, and their JSON; no API server sends more.
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -25,7 +25,7 @@ class StreamReader:
 
     def __init__(self, on_delta: OnDelta) -> None:
         self._on_delta = on_delta
-        self._events = sse.EventReader(MAX_ANSWER_BYTES)
+        self._events = sse_format.EventReader(MAX_ANSWER_BYTES)
 
     def feed(self, part: bytes) -> ReplicaResponse | None:
         """Pass on deltas; return the stream's last event as the response.
@@ -36,12 +36,12 @@ class StreamReader:
         try:
             for event in self._events.feed(part):
                 match event.name:
-                    case sse.DELTA:
-                        delta = sse.Delta.model_validate_json(event.data)
+                    case sse_format.DELTA:
+                        delta = sse_format.Delta.model_validate_json(event.data)
                         self._on_delta(delta.index, delta.text)
-                    case sse.RESULT:
+                    case sse_format.RESULT:
                         return ReplicaResponse(HTTPStatus.OK, event.data)
-                    case sse.ERROR:
+                    case sse_format.ERROR:
                         problem = read_problem(event.data)
                         if problem is None:
                             raise BrokenAnswerError("the stream's error is no problem")
@@ -50,7 +50,7 @@ class StreamReader:
                         pass
         except ValidationError:
             raise BrokenAnswerError("the stream has an invalid event") from None
-        except sse.BrokenStreamError as error:
+        except sse_format.BrokenStreamError as error:
             raise BrokenAnswerError(str(error)) from None
         return None
 
@@ -64,5 +64,5 @@ class StreamReader:
             answer = _WHOLE.validate_json(body)
             for index, translation in enumerate(answer.results if isinstance(answer, Translations) else [answer]):
                 self._on_delta(index, translation.translation or "")
-        except (ValidationError, sse.BrokenStreamError):
+        except (ValidationError, sse_format.BrokenStreamError):
             raise BrokenAnswerError("the answer is no translation") from None

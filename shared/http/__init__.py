@@ -8,8 +8,7 @@
 - ``body``: request bodies within limits.
 - ``disconnect``: cancels work when its client disconnects.
 - ``event_stream``: responses that stream events.
-- ``docs_page``: the page ``/docs``.
 - ``static_file``: files served from memory.
-- ``openapi``: OpenAPI descriptions of both servers.
+- ``openapi``: OpenAPI descriptions of both servers; the page ``/docs``.
 - ``probes``: ``/livez`` and ``/metrics``.
 """

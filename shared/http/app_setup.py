@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import cache
 
 from fastapi import FastAPI, Request, Response
@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from shared.http.docs_page import add_docs_page
+from shared.http.openapi import add_docs_page
 from shared.http.origin_guard import OriginGuard
 from shared.http.origin_policy import OriginPolicy
 from shared.http.problems import ErrorRenderer, JsonBytesResponse, error_response
@@ -27,12 +27,13 @@ def configure_app(
     origin_policy: OriginPolicy | None = None,
     fast_handlers: Mapping[str, Handler] | None = None,
     find_renderer: Callable[[str], ErrorRenderer | None] | None = None,
+    quiet_paths: Collection[str] = (),
 ) -> None:
     """Set up an app's errors, request ids, log lines, CORS and ``/docs``.
 
     ``origin_policy`` says which web pages may send requests; None: all. ``fast_handlers`` answer POSTs to their paths
     past FastAPI's layers (docs/decisions/0018-hot-path.md). ``find_renderer`` returns the renderer of errors at a path,
-    if it is of an API with a format of its own.
+    if it is of an API with a format of its own. Requests to ``quiet_paths``, which somebody polls, are not logged.
     """
     app.state.find_renderer = find_renderer
 
@@ -58,7 +59,7 @@ def configure_app(
     if origin_policy is not None:
         app.add_middleware(OriginGuard, policy=origin_policy)
     fast_apps = {path: _asgi_app(handler) for path, handler in (fast_handlers or {}).items()}
-    app.add_middleware(RequestContext, fast_apps=fast_apps)
+    app.add_middleware(RequestContext, fast_apps=fast_apps, quiet_paths=quiet_paths)
     _keep_openapi_document(app)
 
 

@@ -15,9 +15,9 @@ from typing_extensions import override
 from shared.http.disconnect import while_connected
 from shared.http.problems import JsonBytesResponse, problem_of
 from shared.http.request_context import add_log_fields, add_response_headers, request_header
-from shared.protocol import sse
+from shared.protocol import sse_format
 from shared.protocol.errors import ClientGoneError, InternalError, PairwayError
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.runtime.gc_tuning import drop_tracebacks
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class EventSink(DeltaSink):
 def open_sink(request: Request) -> EventSink | None:
     """Return a sink if the client wants a stream, else None."""
     accept = request_header(request, "accept")
-    return EventSink() if accept and sse.accepts_events(accept) else None
+    return EventSink() if accept and sse_format.accepts_events(accept) else None
 
 
 async def respond(request: Request, work: Coroutine[Any, Any, bytes], sink: EventSink | None) -> Response:
@@ -78,7 +78,7 @@ class EventStream(Response):
         keep_alive_interval: float = KEEP_ALIVE_INTERVAL_SECONDS,
         stall_seconds: float = READER_STALL_SECONDS,
     ) -> None:
-        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
+        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse_format.EVENT_STREAM)
         del self.headers["content-length"]
         self._request = request
         self._work = work
@@ -114,18 +114,18 @@ class EventStream(Response):
                 async with asyncio.timeout(self._keep_alive_interval):
                     await sink.changed.wait()
             except TimeoutError:
-                await self._send(send, sse.KEEP_ALIVE)
+                await self._send(send, sse_format.KEEP_ALIVE)
                 continue
             sink.changed.clear()
             pending, sink.pending = sink.pending, {}
             if pending:
-                parts = (sse.encode_delta(index, "".join(texts)) for index, texts in pending.items())
+                parts = (sse_format.encode_delta(index, "".join(texts)) for index, texts in pending.items())
                 await self._send(send, b"".join(parts))
         await self._send(send, self._last_event(task), more=False)
 
     def _last_event(self, task: asyncio.Task[bytes]) -> bytes:
         try:
-            return sse.encode(sse.RESULT, task.result())
+            return sse_format.encode(sse_format.RESULT, task.result())
         except ClientGoneError:
             raise
         except PairwayError as error:
@@ -136,7 +136,7 @@ class EventStream(Response):
         drop_tracebacks(failure)
         add_log_fields(self._request, code=failure.code)
         problem = problem_of(failure, self._request.state.request_id)
-        return sse.encode(sse.ERROR, problem.model_dump_json().encode())
+        return sse_format.encode(sse_format.ERROR, problem.model_dump_json().encode())
 
     async def _send(self, send: Send, body: bytes, *, more: bool = True) -> None:
         async with asyncio.timeout(self._stall_seconds):
@@ -152,7 +152,7 @@ class EventSeries(Response):
     def __init__(
         self, request: Request, events: AsyncGenerator[bytes], *, stall_seconds: float = READER_STALL_SECONDS
     ) -> None:
-        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse.EVENT_STREAM)
+        super().__init__(headers=EVENT_STREAM_HEADERS, media_type=sse_format.EVENT_STREAM)
         del self.headers["content-length"]
         self._request = request
         self._events = events

@@ -27,20 +27,8 @@ _REQUEST_HEADERS: Final = (
     PRIORITY_HEADER,
 )
 _REQUEST_HEADER_NAMES: Final = frozenset(name.lower() for name in _REQUEST_HEADERS)
-# Headers that pages may read.
-_RESPONSE_HEADERS: Final = (
-    REQUEST_ID_HEADER,
-    "Retry-After",
-    "X-Cache",
-    "X-Pairway-Ignored",
-    "X-Pairway-Warnings",
-    "X-Trace-ID",
-    "RateLimit",
-    "RateLimit-Policy",
-    "RateLimit-Limit",
-    "RateLimit-Remaining",
-    "RateLimit-Reset",
-)
+# Headers of both servers that pages may read.
+_RESPONSE_HEADERS: Final = (REQUEST_ID_HEADER, "Retry-After")
 _MAX_AGE_SECONDS: Final = 600
 _PREFLIGHT_METHOD: Final = "access-control-request-method"
 _PREFLIGHT_HEADERS: Final = "access-control-request-headers"
@@ -74,7 +62,7 @@ class OriginGuard:
         elif scope["method"] == "OPTIONS" and request_header(request, _PREFLIGHT_METHOD) is not None:
             await self._preflight_response(request, origin)(scope, receive, send)
         else:
-            exposed = {"Access-Control-Expose-Headers": ", ".join(_RESPONSE_HEADERS)}
+            exposed = {"Access-Control-Expose-Headers": ", ".join(_RESPONSE_HEADERS + policy.exposed_headers)}
             add_response_headers(request, self._origin_headers(origin) | exposed)
             await self._app(scope, receive, send)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from ipaddress import IPv6Address
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,24 +22,8 @@ _MAX_PORT: Final = 65_535
 _PRIVATE_SUFFIXES: Final = (".localhost", ".local", ".internal", ".home.arpa")
 # Values of Sec-Fetch-Site for this server's own pages, and for what the user does: an address typed, a bookmark.
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
-# Pages that a link of another site may open: they only show something, and that site cannot read them.
-_LINKED_PAGES: Final = frozenset(
-    {
-        "/",
-        "/status",
-        "/docs",
-        "/openapi.json",
-        "/health",
-        "/languages",
-        "/livez",
-        "/readyz",
-        "/startupz",
-        "/fleet",
-        "/metrics",
-    }
-)
-# Below these, pages of other origins may not change anything but by POST.
-_OPERATOR_PATHS: Final = re.compile(r"/(?:fleet|keys)(?:/|$)")
+# Pages of both servers that a link of another site may open: they only show something, and that site cannot read them.
+_LINKED_PAGES: Final = frozenset({"/docs", "/openapi.json", "/livez", "/readyz", "/startupz", "/metrics"})
 _READ_AND_POST: Final = ("GET", "POST")
 _ALL_METHODS: Final = (*_READ_AND_POST, "PUT", "PATCH", "DELETE")
 MAX_SHOWN_CHARS: Final = 100
@@ -75,16 +59,31 @@ class OriginPolicy:
     """Policy on the requests that a browser sends for a page.
 
     ``allowed`` are canonical origins. With ``private_hosts_only`` requests to other hosts are refused. ``rule`` says to
-    the refused which origins may call, ``host_rule`` how another host can be used.
+    the refused which origins may call, ``host_rule`` how another host can be used. ``pages`` are the server's own that a
+    link of another site may open. At ``operator_paths`` and below, pages of other origins may not change anything but by
+    POST. ``exposed_headers`` are the server's own that they may read.
     """
 
-    def __init__(self, allowed: Sequence[str], *, private_hosts_only: bool, rule: str, host_rule: str = "") -> None:
+    def __init__(
+        self,
+        allowed: Sequence[str],
+        *,
+        private_hosts_only: bool,
+        rule: str,
+        host_rule: str = "",
+        pages: Collection[str] = (),
+        operator_paths: Collection[str] = (),
+        exposed_headers: Sequence[str] = (),
+    ) -> None:
         self.allows_any = ANY_ORIGIN in allowed
         self._allowed = frozenset(allowed)
         self._private_hosts_only = private_hosts_only and not self.allows_any
         self._named_hosts = frozenset(urlsplit(each).hostname for each in allowed)
         self._rule = rule
         self._host_rule = host_rule
+        self._linked_pages = _LINKED_PAGES.union(pages)
+        self._operator_paths = tuple(operator_paths)
+        self.exposed_headers = tuple(exposed_headers)
 
     def allows(self, origin: str) -> bool:
         """Return whether pages of this origin, another one, may call."""
@@ -111,7 +110,7 @@ class OriginPolicy:
             return f"Pages of the origin {shown(origin)} may not call this server; {self._rule}."
         if site in _OWN_SITES:
             return None
-        if method == "GET" and headers.get("sec-fetch-mode") == "navigate" and path in _LINKED_PAGES:
+        if method == "GET" and headers.get("sec-fetch-mode") == "navigate" and path in self._linked_pages:
             return None
         return (
             f"The browser sent this for a page of another origin (Sec-Fetch-Site: {shown(site)}) "
@@ -120,7 +119,8 @@ class OriginPolicy:
 
     def methods(self, path: str) -> tuple[str, ...]:
         """Return the methods that pages of allowed origins may use."""
-        return _READ_AND_POST if _OPERATOR_PATHS.match(path) else _ALL_METHODS
+        is_operators = any(path == each or path.startswith(f"{each}/") for each in self._operator_paths)
+        return _READ_AND_POST if is_operators else _ALL_METHODS
 
     def _is_known(self, host: str) -> bool:
         """Return whether a ``Host`` is private, of an allowed origin, or absent."""

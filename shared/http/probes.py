@@ -10,8 +10,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from shared.runtime.background import Loop
-from shared.runtime.startup_check import StartupCheck
+from shared.runtime.background import Loop, StartupCheck
 
 
 async def metrics_response(registry: Collector) -> Response:

@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -27,8 +27,8 @@ _ENCODED_HEADER: Final = _HEADER.encode()
 # Request headers whose lines are parts of one list.
 _LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
-# Paths that dashboards and orchestrators poll; their responses are not logged, except 500.
-QUIET_PATHS: Final = frozenset({"/health", "/livez", "/readyz", "/startupz", "/metrics", "/report", "/status/data"})
+# Paths of both servers that dashboards and orchestrators poll; their responses are not logged, except 500.
+_QUIET_PATHS: Final = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
 # Stays an unknown path: links of the page /docs would lead elsewhere from there.
 DOCS_FOLDER: Final = "/docs/"
 # The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.
@@ -50,12 +50,14 @@ class RequestContext:
     """ASGI middleware for the request id, headers and the log line.
 
     The client's id or a new one is in the response and every log line. ``fast_apps`` replace the app for
-    POSTs to their paths, except for requests of browsers, which the app's ``OriginGuard`` checks.
+    POSTs to their paths, except for requests of browsers, which the app's ``OriginGuard`` checks. Of ``quiet_paths`` only
+    an error 500 is logged.
     """
 
-    def __init__(self, app: ASGIApp, fast_apps: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, fast_apps: Mapping[str, ASGIApp], quiet_paths: Collection[str] = ()) -> None:
         self._app = app
         self._fast_apps = fast_apps
+        self._quiet_paths = _QUIET_PATHS.union(quiet_paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -94,7 +96,7 @@ class RequestContext:
         try:
             await (fast_app or self._app)(scope, receive, send_with_headers)
         finally:
-            if path not in QUIET_PATHS or status == _INTERNAL_SERVER_ERROR:
+            if path not in self._quiet_paths or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {
                     "method": scope["method"],
                     "path": scope["path"] if fast_app is not None else mask_secrets(scope["path"])[:128],

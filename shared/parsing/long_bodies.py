@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from shared.runtime.fair_queue import FairThread
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import FairThread, LoopTurns
 
 T = TypeVar("T")
 

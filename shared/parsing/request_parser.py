@@ -11,9 +11,15 @@ from pydantic import ValidationError
 
 from shared.parsing.json_reader import OTHER_VALUES, JsonReader, refuse_repeated_names
 from shared.protocol.errors import InvalidRequestError
-from shared.protocol.limits import Limits
-from shared.protocol.options import MAX_ALTERNATIVES, MAX_CONTEXT_CHARS, SentenceSplitting
-from shared.protocol.translate_request import MAX_PHRASES, TextFormat, TranslateRequest
+from shared.protocol.translate_request import (
+    MAX_ALTERNATIVES,
+    MAX_CONTEXT_CHARS,
+    MAX_PHRASES,
+    Limits,
+    SentenceSplitting,
+    TextFormat,
+    TranslateRequest,
+)
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
 
 # Members of ``xml`` that are read; it has fewer fields.

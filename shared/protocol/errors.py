@@ -1,4 +1,4 @@
-"""Exception tree of requests; each class has its status and code.
+"""Exception tree of requests: each class has status, code, outcome class.
 
 Foreign errors are mapped into it in the one file that uses their library.
 """
@@ -6,16 +6,30 @@ Foreign errors are mapped into it in the one file that uses their library.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 # Retry-After has whole seconds.
 RETRY_AFTER_MIN: Final = 1.0
 # Reasons of an API server's ``overloaded`` that say nothing about the pair: it may have capacity for other requests.
 REASONS_OF_ONE_REQUEST: Final = frozenset({"late", "memory"})
+# Outcome of a request without an error.
+OK: Final = "ok"
+# Who acts on an outcome. ok; refused: no capacity, or a limit is reached; client: wrong, or disconnected; failed: an
+# operator's task.
+OutcomeClass = Literal["ok", "refused", "client", "failed"]
+_FIRST_SERVER_ERROR: Final = 500
+_classes_by_code: Final[dict[str, OutcomeClass]] = {}
+# Codes of all errors whose modules are loaded.
+CODES: Final = _classes_by_code.keys()
+
+
+def outcome_class(outcome: str) -> OutcomeClass:
+    """Return the class of an outcome: an error's code, or OK."""
+    return OK if outcome == OK else _classes_by_code.get(outcome, "failed")
 
 
 class PairwayError(Exception):
-    """Root of the tree; ``code`` is stable.
+    """Root of the tree; ``code`` is stable, and has one ``outcome_class``.
 
     ``retry_after`` is in seconds; ``facts`` are further members of the problem.
     """
@@ -23,9 +37,19 @@ class PairwayError(Exception):
     code: str
     http_status: int
     title: str
+    outcome_class: OutcomeClass
 
-    def __init_subclass__(cls, *, status: int = 500, code: str = "internal", title: str = "Internal error") -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        status: int = 500,
+        code: str = "internal",
+        title: str = "Internal error",
+        outcome_class: OutcomeClass | None = None,
+    ) -> None:
         cls.http_status, cls.code, cls.title = status, code, title
+        cls.outcome_class = outcome_class or ("client" if status < _FIRST_SERVER_ERROR else "failed")
+        _classes_by_code[code] = cls.outcome_class
 
     def __init__(
         self,
@@ -141,7 +165,7 @@ class UnusableOutputError(PairwayError, status=502, code="unusable-output", titl
     """The model returned no usable output."""
 
 
-class OverloadedError(PairwayError, status=503, code="overloaded", title="Overloaded"):
+class OverloadedError(PairwayError, status=503, code="overloaded", title="Overloaded", outcome_class="refused"):
     """There is no capacity now."""
 
 
@@ -259,11 +283,13 @@ class GlossariesUnavailableError(
         super().__init__(detail, retry_after=RETRY_AFTER_MIN)
 
 
-class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited"):
+class RateLimitedError(PairwayError, status=429, code="rate-limited", title="Rate limited", outcome_class="refused"):
     """A limit of the key is reached."""
 
 
-class CharactersUsedError(RateLimitedError, status=429, code="rate-limited", title="Rate limited"):
+class CharactersUsedError(
+    RateLimitedError, status=429, code="rate-limited", title="Rate limited", outcome_class="refused"
+):
     """The key's characters of a day or month are used up."""
 
 
@@ -282,6 +308,4 @@ class RelayedError(PairwayError):
         self.code = code
         self.http_status = http_status
         self.title = title
-
-
-CODES: Final = frozenset(kind.code for kind in PairwayError.__subclasses__())
+        self.outcome_class = outcome_class(code)

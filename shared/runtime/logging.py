@@ -1,9 +1,13 @@
-"""Structured logs: constant messages with fields; never texts, keys or addresses."""
+"""Structured logs, never with texts, keys or addresses; errors in operators' words."""
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
+import socket
+import ssl
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -127,3 +131,23 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in ("httpx", "httpcore", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def describe(error: BaseException) -> str:
+    """Return an error's type and message, at most 200 characters."""
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def describe_connection_error(error: BaseException) -> str:
+    """Return why a connection failed, as operators know it: "connection refused".
+
+    An ``OSError`` is named by its number, because asyncio's text repeats the address. Others keep type and message.
+    """
+    match error:
+        case socket.gaierror(strerror=str(words)):
+            return words.lower()
+        # OpenSSL has numbers of its own.
+        case OSError(errno=int(number)) if number in errno.errorcode and not isinstance(error, ssl.SSLError):
+            return os.strerror(number).lower()
+        case _:
+            return describe(error)

@@ -19,8 +19,7 @@ from prometheus_client import CollectorRegistry, Gauge, GCCollector, Metric, Pro
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from shared.protocol.errors import PairwayError
-from shared.protocol.outcome_classes import OK, OUTCOME_CLASSES
+from shared.protocol.errors import OK, PairwayError, outcome_class
 from shared.version import VERSION
 
 # From a cached word to a long document at the default request timeout of 30 s.
@@ -34,7 +33,7 @@ MIXED: Final = "mixed"  # several pairs or routes in one request
 _PAIR_LABELS: Final = frozenset({"pair", "route"})
 # Outcomes whose counters begin at 0 with their pair: those of alerts. A series born by its first failures hides them.
 ALERTED_OUTCOMES: Final = tuple(
-    (outcome, OUTCOME_CLASSES[outcome])
+    (outcome, outcome_class(outcome))
     for outcome in (
         OK,
         "overloaded",
@@ -248,9 +247,8 @@ class ServerMetrics:
 
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
         """Count a request with its outcome and time it."""
-        outcome_class = OUTCOME_CLASSES.get(outcome, "failed")
-        self.requests.labels(sample.pair, outcome, outcome_class).inc()
-        self.seconds.labels(sample.pair, outcome_class).observe(seconds)
+        self.requests.labels(sample.pair, outcome, outcome_class(outcome)).inc()
+        self.seconds.labels(sample.pair, outcome_class(outcome)).observe(seconds)
 
     def count_texts(self, pair: str, texts: int, characters: int) -> None:
         """Count a request's texts and their characters."""

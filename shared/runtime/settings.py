@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from shared.protocol.deadline import TimeLimits
 from shared.protocol.headers import validate_token
-from shared.protocol.limits import Limits
+from shared.protocol.translate_request import Limits
 from shared.protocol.validation_errors import sentence_of
 from shared.runtime.logging import LogFormat
 

@@ -10,7 +10,7 @@ from apiserver.scheduling.work_item import WorkItem
 from shared.languages import LanguagePair
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
-from shared.protocol.sse import DeltaSink, OnDelta
+from shared.protocol.sse_format import DeltaSink, OnDelta
 from shared.protocol.translate_request import TranslateRequest
 
 EN_DE = LanguagePair("en", "de")

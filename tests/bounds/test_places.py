@@ -15,10 +15,10 @@ from tests.layout.source_tree import PRODUCT, ROOT, modules, parsed
 # Caches whose entries the code chooses, not callers.
 OF_THE_CODE = {
     "apiserver.engine.vllm_engine.VllmEngine.__init__": "sampling parameters: 64 of requests' options",
-    "proxy.api.pages.pages._assets": "files of the page",
+    "proxy.api.pages._assets": "files of the page",
     "proxy.upstream.http_client.tls_context": "one",
     "shared.http.app_setup._keep_openapi_document.document": "one",
-    "shared.http.docs_page._static_file": "files of the page",
+    "shared.http.openapi._static_file": "files of the page",
 }
 _CONTAINERS = {
     "dict",

@@ -8,7 +8,6 @@ from proxy.admission import controller
 from proxy.metrics import MAX_STARTED_PAIRS, SHED_REASONS, ProxyMetrics
 from shared.protocol.priority import Priority
 from shared.runtime.metrics import RequestSample
-from tests.proxy.samples import pair
 
 URL = "http://a:1"
 
@@ -36,14 +35,14 @@ def test_forget_drops_the_series_of_a_replica() -> None:
 
 
 def test_failing_replicas_are_counted_at_each_export() -> None:
-    metrics, counts = ProxyMetrics(), {pair("en>de"): 1}
+    metrics, counts = ProxyMetrics(), {"en-de": 1}
     metrics.pair_failing.set_function(lambda: counts)
 
     def failing() -> float | None:
         return metrics.registry.get_sample_value("pairway_proxy_pair_failing_replicas", {"pair": "en-de"})
 
     assert failing() == 1
-    counts[pair("en>de")] = 2
+    counts["en-de"] = 2
     assert failing() == 2
 
 

@@ -18,8 +18,7 @@ from proxy.translation.results import read_results
 from shared.http.request_context import add_response_headers
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import InvalidRequestError, LanguageUndetectedError, UnusableOutputError
-from shared.protocol.options import SentenceSplitting
-from shared.protocol.translate_request import TextFormat, TranslateRequest
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest
 
 # Codes of the warnings of all results, for APIs that have no place for them.
 WARNINGS_HEADER: Final = "X-Pairway-Warnings"

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from apiserver.formats.parser import parse
 from apiserver.formats.xml_reader import TokenRole, character, token_roles, xml_escape
 from apiserver.formats.xml_tokens import XmlSyntaxError, XmlTokenKind, xml_tokens
-from shared.protocol.options import SentenceSplitting, XmlOptions
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, XmlOptions
 from tests.apiserver.formats.reassembly import source_of, texts, write
 
 

@@ -16,7 +16,7 @@ from apiserver.engine.interface import GenerationResult
 from apiserver.settings import ApiServerSettings
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
-from shared.protocol.limits import Limits
+from shared.protocol.translate_request import Limits
 from tests.apiserver.conftest import PAIRS, Served, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until

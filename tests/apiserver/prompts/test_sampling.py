@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver.prompts.sampling import Sampling, alternative_sampling, retry_sampling
-from shared.protocol.options import MAX_ALTERNATIVES
+from shared.protocol.translate_request import MAX_ALTERNATIVES
 
 
 def test_retry_sampling_differs_and_is_reproducible() -> None:

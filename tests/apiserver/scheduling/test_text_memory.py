@@ -9,8 +9,7 @@ import pytest
 from apiserver.scheduling.text_memory import TextMemory, chars_in_memory
 from apiserver.settings import BYTES_PER_CHAR, TEXT_CHARS
 from shared.protocol.errors import OverloadedError
-from shared.protocol.options import XmlOptions
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.translate_request import TranslateRequest, XmlOptions
 
 LIMIT = 1000 * BYTES_PER_CHAR
 

@@ -11,8 +11,7 @@ from apiserver.protection.placeholders import Protection
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import Plan, TextStep, TranslateOptions, plan_text, untranslated_text
 from shared.languages import LanguagePair
-from shared.protocol.options import SentenceSplitting
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import SentenceSplitting, TextFormat
 from tests.text_skeleton import skeleton
 
 EN_DE = LanguagePair("en", "de")

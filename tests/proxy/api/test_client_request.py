@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxy.api.client_request import MAX_TARGETS, ClientTranslateRequest, parse_client_request
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
-from shared.protocol.limits import Limits
+from shared.protocol.translate_request import Limits
 
 LIMITS = Limits(body_bytes=1 << 20, texts=3, text_chars=10)
 ANY_JSON = st.recursive(

@@ -16,9 +16,8 @@ from proxy.cache.translation_cache import ModelVersions, TranslationCache, text_
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.protocol.answers import Translation
-from shared.protocol.options import SentenceSplitting, XmlOptions
 from shared.protocol.report import ModelReport
-from shared.protocol.translate_request import TextFormat, TranslateRequest
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest, XmlOptions
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot

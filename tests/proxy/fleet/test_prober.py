@@ -41,8 +41,7 @@ async def test_probe_all_learns_the_state_of_every_replica() -> None:
         await prober.probe_all()
         assert (parts.state(one.url), parts.state(two.url)) == (ReplicaState.READY, ReplicaState.DRAINING)
         assert parts.registry.swept.is_set()
-        assert metrics.registry.get_sample_value("pairway_proxy_replicas", {"state": "ready"}) == 1
-        assert metrics.registry.get_sample_value("pairway_proxy_pair_ready_replicas", {"pair": "en-de"}) == 1
+        assert metrics.registry.get_sample_value("pairway_proxy_texts_total", {"pair": "en-de"}) == 0
 
 
 async def test_unchanged_pairs_are_asked_for_once() -> None:

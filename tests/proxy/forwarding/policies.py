@@ -13,7 +13,7 @@ from proxy.keys.caller import Caller
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import ReplicaFailedError
 from shared.protocol.priority import Priority
-from shared.protocol.sse import DeltaSink
+from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.proxy.clock import HandClock

@@ -26,7 +26,7 @@ from proxy.upstream.http_client import UpstreamExchange
 from proxy.upstream.response_classifier import ReplicaResponse
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse_format import OnDelta
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
 from tests.conftest import PREFIX

@@ -13,7 +13,7 @@ from proxy.glossaries.store import GlossaryStore
 from proxy.glossaries.term_finder import INLINE_CHARS, TermFinder
 from shared.protocol.errors import InvalidRequestError, UnknownGlossaryError
 from shared.protocol.translate_request import MAX_PHRASES, TranslateRequest
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft

@@ -350,6 +350,17 @@ async def test_head_is_answered_like_get_without_body(operated_proxy: RunningPro
         assert head.headers["content-type"] == got.headers["content-type"]
 
 
+async def test_metrics_show_a_change_before_the_next_sweep() -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+        await until_state(running, fake.url, "ready")
+        await apply_command(running, "drain", fake.url)
+        lines = (await running.client.get("/metrics")).text.splitlines()
+        assert 'pairway_proxy_replicas{state="draining"} 1.0' in lines
+        assert 'pairway_proxy_replicas{state="ready"} 0.0' in lines
+        assert 'pairway_proxy_pair_ready_replicas{pair="en-de"} 0.0' in lines
+
+
 async def test_answer_to_a_change_is_as_of_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     async def share_slowly(_registry: Registry, _override: Override) -> bool:
         await asyncio.sleep(0.5)

@@ -116,7 +116,9 @@ async def test_clients_port_serves_own_and_allowed_pages(
     elif method == "OPTIONS":
         assert named[f"{ALLOW}methods"] == "GET, POST, PUT, PATCH, DELETE"
     else:
-        assert {"X-Request-Id", "X-Trace-ID"} <= set(named["access-control-expose-headers"].split(", "))
+        assert {"X-Request-Id", "X-Trace-ID", "X-Pairway-Ignored", "X-Pairway-Warnings"} <= set(
+            named["access-control-expose-headers"].split(", ")
+        )
     assert f"{ALLOW}private-network" not in named
     assert named["x-request-id"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from apiserver.guards import issues
 from apiserver.guards.issues import OutputIssue
-from proxy.api.pages.pages import WEB_FOLDER
+from proxy.api.pages import WEB_FOLDER
 from tests.support.processes import ROOT
 
 LANGUAGES = {"en", "de", "fr", "es", "ja", "zh", "ko"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shared.protocol.options import XmlOptions
+from shared.protocol.translate_request import XmlOptions
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, Script, replicas

@@ -15,7 +15,7 @@ from shared.languages import LanguagePair
 from shared.protocol.answers import Detected, Translation, unchanged
 from shared.protocol.errors import LanguageUndetectedError, PairUnavailableError
 from shared.protocol.translate_request import TextFormat, TranslateRequest
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 ENGLISH = "The committee meets tomorrow morning to discuss the new budget."

@@ -24,7 +24,7 @@ class SampleHandlers:
 
 def create_sample_app(handlers: SampleHandlers) -> FastAPI:
     app = FastAPI(redirect_slashes=False, docs_url=None, redoc_url=None)
-    configure_app(app)
+    configure_app(app, quiet_paths=("/health",))
 
     async def fail() -> Response:
         raise handlers.error

@@ -16,7 +16,7 @@ from shared.http.body import ByteBudget, read_json_body
 from shared.http.disconnect import while_connected
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
-from shared.protocol.sse import OnDelta
+from shared.protocol.sse_format import OnDelta
 from tests.support.event_streams import events_in, open_stream, request_stream
 from tests.support.serving import Serving, serving
 from tests.support.waiting import wait_until

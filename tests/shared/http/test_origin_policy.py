@@ -13,7 +13,13 @@ from shared.http.origin_policy import MAX_SHOWN_CHARS, OriginPolicy, canonical_o
 
 RULE = "SETTING names the origins that may"
 PAGE = "https://page.example"
-OPEN = OriginPolicy((PAGE, "chrome-extension://*", "moz-extension://abc"), private_hosts_only=False, rule=RULE)
+OPEN = OriginPolicy(
+    (PAGE, "chrome-extension://*", "moz-extension://abc"),
+    private_hosts_only=False,
+    rule=RULE,
+    pages=("/health",),
+    operator_paths=("/fleet", "/keys"),
+)
 LOCAL = OriginPolicy((PAGE,), private_hosts_only=True, rule=RULE, host_rule=", or set PROXY_KEYS=on")
 ANYBODY = OriginPolicy(("*",), private_hosts_only=True, rule=RULE)
 

@@ -19,10 +19,9 @@ from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import BadRequestError, PairwayError
 from shared.protocol.headers import authenticate
-from shared.protocol.limits import Limits
 from shared.protocol.priority import Priority
-from shared.protocol.sse import BrokenStreamError, Event, EventReader
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.sse_format import BrokenStreamError, Event, EventReader
+from shared.protocol.translate_request import Limits, TranslateRequest
 
 LIMITS = Limits(body_bytes=100_000, texts=16, text_chars=1000)
 TOKEN = SecretStr("a-token-that-is-long-enough")

@@ -18,7 +18,7 @@ from shared.parsing.json_reader import (
 )
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import BadRequestError, PairwayError, TooLargeError
-from shared.protocol.sse import Delta
+from shared.protocol.sse_format import Delta
 
 MOST = 100
 READER = JsonReader(("a", "b"))

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from shared.parsing.long_bodies import INLINE_BYTES, LongBodies
-from shared.runtime.loop_turns import LoopTurns
+from shared.runtime.turns import LoopTurns
 from tests.shared.runtime.slow_work import SlowWork
 from tests.support.waiting import wait_until
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
-from shared.protocol.limits import Limits
-from shared.protocol.translate_request import TranslateRequest
+from shared.protocol.translate_request import Limits, TranslateRequest
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
 LIMITS = Limits(body_bytes=1 << 20, texts=3, text_chars=10)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
-from shared.protocol.errors import CODES, PairwayError, RelayedError
+from shared.protocol.errors import CODES, OK, OutcomeClass, PairwayError, RelayedError, outcome_class
 from tests.shared.protocol.error_samples import every_error
 
 CONTRACT: Final = """
@@ -55,6 +55,18 @@ def test_codes_list_every_class() -> None:
     assert {type(error) for error in every_error()} == kinds > {RelayedError}
     assert {kind.code for kind in kinds} == CODES
     assert {"internal", "bad-request", "key-refused", "deadline-exceeded"} < CODES
+
+
+def test_every_code_has_one_class() -> None:
+    assert {outcome_class(code) for code in (*CODES, OK)} == set(get_args(OutcomeClass))
+    assert outcome_class("code-of-a-newer-version") == "failed"
+
+
+def test_class_agrees_with_the_status() -> None:
+    for kind in PairwayError.__subclasses__():
+        found = kind.outcome_class
+        assert (found == "client") == (400 <= kind.http_status < 500 and kind.code != "rate-limited"), kind.code
+        assert found == outcome_class(kind.code) != OK
 
 
 def test_copy_with_another_detail_leaves_the_original() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.protocol.options import MAX_TAG_CHARS, MAX_TAGS, XmlOptions
+from shared.protocol.translate_request import MAX_TAG_CHARS, MAX_TAGS, XmlOptions
 
 
 @pytest.mark.parametrize("tag", ["x", "par", "xliff:g", "_a-1.b", "é", "x" * MAX_TAG_CHARS])

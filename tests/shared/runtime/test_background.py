@@ -1,16 +1,25 @@
-"""Background loops: nothing a tick does ends them, and their age is told."""
+"""Background work: loops outlive errors, tasks end together, pauses grow, starts are known."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
 
 import pytest
 
-from shared.runtime.background import STALE_FLOOR_SECONDS, Loop, running
+from shared.runtime.background import (
+    STALE_FLOOR_SECONDS,
+    ExponentialBackoff,
+    Loop,
+    StartupCheck,
+    gather_results,
+    in_daemon_thread,
+    running,
+)
 from tests.support.waiting import wait_until
 
 
@@ -152,3 +161,165 @@ async def test_overrunning_tick_leaves_time_to_the_event_loop() -> None:
         for _ in range(100):
             await asyncio.sleep(0)
         assert ticks <= 1
+
+
+async def _value(number: int) -> int:
+    await asyncio.sleep(0)
+    return number
+
+
+async def test_gather_results_keeps_the_order() -> None:
+    assert await gather_results([_value(1)]) == [1]
+    assert await gather_results(map(_value, range(4))) == [0, 1, 2, 3]
+
+
+async def test_gather_results_raises_first_error_and_cancels_the_rest() -> None:
+    cancelled = asyncio.Event()
+
+    async def endless() -> int:
+        try:
+            return await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async def failing() -> int:
+        await asyncio.sleep(0)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await gather_results([endless(), failing()])
+    assert cancelled.is_set()
+
+
+async def test_result_and_error_of_the_thread_arrive() -> None:
+    undone: list[int] = []
+    assert await in_daemon_thread(lambda: 7, undo=undone.append) == 7
+
+    def fails() -> int:
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        await in_daemon_thread(fails, undo=undone.append)
+    assert undone == []
+
+
+async def test_unawaited_result_is_undone() -> None:
+    go, undone = threading.Event(), threading.Event()
+    got: list[int] = []
+
+    def work() -> int:
+        assert go.wait(5)
+        return 7
+
+    def undo(result: int) -> None:
+        got.append(result)
+        undone.set()
+
+    task = asyncio.create_task(in_daemon_thread(work, undo=undo))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go.set()
+    assert await asyncio.to_thread(undone.wait, 5)
+    assert got == [7]
+
+
+async def test_result_during_cancellation_is_undone() -> None:
+    finished = threading.Event()
+    got: list[int] = []
+
+    def work() -> int:
+        finished.set()
+        return 7
+
+    task = asyncio.create_task(in_daemon_thread(work, undo=got.append))
+    await asyncio.sleep(0)
+    assert finished.wait(5)  # blocks the loop: the result is there, but the task has not heard of it
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await wait_until(lambda: got == [7], 5)
+
+
+async def test_unawaited_error_is_dropped() -> None:
+    go = threading.Event()
+
+    def work() -> int:
+        assert go.wait(5)
+        raise OSError("late")
+
+    task = asyncio.create_task(in_daemon_thread(work, undo=lambda _: None))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_pause_doubles_up_to_the_longest() -> None:
+    backoff = ExponentialBackoff(1.0, 10.0, 60.0)
+    assert [backoff.end(None) for _ in range(6)] == [1, 2, 4, 8, 10, 10]
+    assert backoff.ends == 6
+
+
+def test_pause_stays_bounded_after_very_many_ends() -> None:
+    backoff = ExponentialBackoff(1.0, 10.0, 60.0)
+    assert {backoff.end(None) for _ in range(5000)} == {1, 2, 4, 8, 10}
+
+
+@pytest.mark.parametrize(("served", "pause", "ends"), [(None, 4, 3), (60.0, 4, 3), (60.1, 1, 1)])
+def test_only_a_healthy_run_starts_over(served: float | None, pause: float, ends: int) -> None:
+    backoff = ExponentialBackoff(1.0, 10.0, 60.0)
+    backoff.end(None)
+    backoff.end(None)
+    assert backoff.next_pause(served) == pause
+    assert backoff.end(served) == pause
+    assert backoff.ends == ends
+
+
+def test_next_pause_changes_nothing() -> None:
+    backoff = ExponentialBackoff(1.0, 10.0, 60.0)
+    assert [backoff.next_pause(None) for _ in range(3)] == [1, 1, 1]
+    assert backoff.ends == 0
+
+
+def test_first_pause_may_be_longer_than_the_longest() -> None:
+    backoff = ExponentialBackoff(20.0, 10.0, 60.0)
+    assert [backoff.end(None) for _ in range(3)] == [20, 10, 10]
+
+
+def test_startup_without_pairs_is_not_complete() -> None:
+    check = StartupCheck()
+    check.observe({})
+    assert not check.complete
+    assert check.missing == ()
+
+
+def test_startup_names_pairs_that_were_never_ready() -> None:
+    check = StartupCheck()
+    check.observe({"en-fr": False, "en-de": True, "de-en": False})
+    assert (check.complete, check.missing) == (False, ("de-en", "en-fr"))
+
+
+def test_startup_adds_up_pairs_that_were_ready_at_times() -> None:
+    check = StartupCheck()
+    check.observe({"en-de": True, "de-en": False})
+    check.observe({"en-de": False, "de-en": True})
+    assert (check.complete, check.missing) == (True, ())
+
+
+def test_startup_stays_complete() -> None:
+    check = StartupCheck()
+    check.observe({"en-de": True})
+    check.observe({"en-de": False, "en-fr": False})
+    assert (check.complete, check.missing) == (True, ())
+
+
+def test_startup_does_not_wait_for_pairs_that_left() -> None:
+    """A replica that was removed before it was ready."""
+    check = StartupCheck()
+    check.observe({"en-de": True, "en-fr": False})
+    check.observe({"en-de": True})
+    assert check.complete

@@ -1,4 +1,4 @@
-"""Log lines: their form and their level."""
+"""Logs, and the words in which operators read errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import errno
 import io
 import json
 import logging
+import socket
+import ssl
 from collections.abc import Iterator
 
 import pytest
 from typing_extensions import override
 
-from shared.runtime.logging import configure_logging, log_request, request_id
+from shared.runtime.logging import configure_logging, describe_connection_error, log_request, request_id
 
 
 @pytest.fixture
@@ -114,3 +116,21 @@ def test_full_disk_fails_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", _FullDisk())
     configure_logging("info", "json")
     log_request(logging.getLogger("x"), {"status": 200})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connect call failed ('10.0.0.4', 8001)"), "connection refused"),
+        (OSError(113, "Connect call failed ('10.0.0.4', 8001)"), "no route to host"),
+        (socket.gaierror(-2, "Name or service not known"), "name or service not known"),
+        (
+            ssl.SSLCertVerificationError(1, "certificate verify failed: self-signed certificate"),
+            "SSLCertVerificationError: certificate verify failed: self-signed certificate",
+        ),
+        (OSError("Multiple exceptions: [Errno 111] ..."), "OSError: Multiple exceptions: [Errno 111] ..."),
+        (ValueError("no port"), "ValueError: no port"),
+    ],
+)
+def test_failures_are_named_as_operators_know_them(error: Exception, words: str) -> None:
+    assert describe_connection_error(error) == words

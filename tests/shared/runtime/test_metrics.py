@@ -9,8 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from shared.protocol.errors import ClientGoneError, OverloadedError
-from shared.protocol.outcome_classes import OUTCOME_CLASSES
+from shared.protocol.errors import ClientGoneError, OverloadedError, outcome_class
 from shared.runtime.metrics import LATENCY_BUCKETS, MAX_PAIRS, MergedCollector, RequestSample, ServerMetrics
 from shared.version import VERSION
 
@@ -46,7 +45,7 @@ def test_request_is_counted_once_with_its_outcome(error: BaseException | None, o
         with pytest.raises(type(error)):
             ask()
     assert _value(metrics, "test_requests_in_flight") == 0
-    labels = {"pair": "en-de", "class": OUTCOME_CLASSES[outcome]}
+    labels = {"pair": "en-de", "class": outcome_class(outcome)}
     assert _value(metrics, "test_requests_total", outcome=outcome, **labels) == 1
     assert _value(metrics, "test_request_seconds_sum", **labels) == pytest.approx(0.2)
 
@@ -123,7 +122,7 @@ def test_counters_of_a_known_pair_begin_at_zero() -> None:
     metrics = ServerMetrics("test")
     metrics.start_pair("en-de")
     for outcome in ("ok", "pair-unavailable", "overloaded", "internal"):
-        labels = {"pair": "en-de", "outcome": outcome, "class": OUTCOME_CLASSES[outcome]}
+        labels = {"pair": "en-de", "outcome": outcome, "class": outcome_class(outcome)}
         assert _value(metrics, "test_requests_total", **labels) == 0
     assert _value(metrics, "test_texts_total", pair="en-de") == 0
     metrics.count_texts("en-de", 2, 30)

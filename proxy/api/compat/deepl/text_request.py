@@ -10,8 +10,7 @@ from proxy.api.compat.fields import Fields
 from proxy.api.compat.language_codes import parse_code, parse_source
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError
-from shared.protocol.options import MAX_TAGS, SentenceSplitting
-from shared.protocol.translate_request import AUTO, TextFormat
+from shared.protocol.translate_request import AUTO, MAX_TAGS, SentenceSplitting, TextFormat
 
 MAX_GLOSSARIES: Final = 5
 _SHOWN_CHARS: Final = 40

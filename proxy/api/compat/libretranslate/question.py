@@ -16,9 +16,7 @@ from shared.http.request_context import request_header
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import TooLargeError
 from shared.protocol.headers import BEARER, parse_bearer
-from shared.protocol.limits import Limits
-from shared.protocol.options import MAX_ALTERNATIVES
-from shared.protocol.translate_request import AUTO, TextFormat
+from shared.protocol.translate_request import AUTO, MAX_ALTERNATIVES, Limits, TextFormat
 
 _FORMATS: Final = {"text": TextFormat.TEXT, "html": TextFormat.HTML}
 READER: Final = JsonReader(("q", "source", "target", "format", "alternatives", "api_key", "apiKey"))

@@ -9,8 +9,7 @@ import pytest
 from proxy.api.compat.deepl.text_request import TextRequest, read_text_request
 from proxy.api.compat.fields import Fields
 from shared.protocol.errors import PairwayError
-from shared.protocol.options import SentenceSplitting
-from shared.protocol.translate_request import TextFormat, TranslateRequest
+from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest
 
 EMPTY: list[object] = [None, "", []]
 PLAIN: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE"}

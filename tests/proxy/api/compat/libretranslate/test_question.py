@@ -22,8 +22,7 @@ from proxy.api.compat.libretranslate.question import (
     read_texts,
 )
 from shared.protocol.errors import BadRequestError
-from shared.protocol.limits import Limits
-from shared.protocol.translate_request import TextFormat
+from shared.protocol.translate_request import Limits, TextFormat
 
 KEY = "pw_0123456789ab_" + 32 * "x"
 EMPTY: list[Any] = [None, "", [], 0, False, {}]

@@ -1,0 +1,8 @@
+"""The JSON of the fleet's state: ``/health``, ``/fleet``, ``/status``.
+
+- ``replica_view``: one replica in each depth.
+- ``fleet_view``: the fleet in each depth, and the answers to operators' changes.
+- ``diagnosis``: what is wrong with a replica or a pair, and its runbook.
+- ``traffic_view``: figures and events of all proxies.
+- ``language_list``: ``/languages``.
+"""

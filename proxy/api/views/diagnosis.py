@@ -1,0 +1,70 @@
+"""Diagnosis of a replica or a pair: level, cause and runbook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from proxy.fleet.replica import ReplicaState
+
+# bad: callers notice it or will; warn: fewer replicas than there should be; off: intended; ok.
+Level = Literal["bad", "warn", "off", "ok"]
+LEVELS: Final[tuple[Level, ...]] = ("bad", "warn", "off", "ok")
+
+# What a replica's state comes from.
+Cause = Literal["down", "starting", "stopping", "drained", "stalled", "failing", "pairs-missing", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """A level, its cause, and the heading of docs/operations/runbooks.md that helps."""
+
+    level: Level
+    cause: Cause | None = None
+    runbook: str | None = None
+
+
+_OK: Final = Diagnosis("ok")
+_DRAINED: Final = Diagnosis("off", "drained")
+_STALLED: Final = Diagnosis("bad", "stalled", "a-replica-is-failing")
+_FAILING: Final = Diagnosis("bad", "failing", "a-replica-is-failing")
+_PAIRS_MISSING: Final = Diagnosis("warn", "pairs-missing", "a-replica-is-starting")
+_FULL: Final = Diagnosis("warn", "full", "a-replica-is-full")
+_BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
+    ReplicaState.DOWN: Diagnosis("bad", "down", "a-replica-is-down"),
+    ReplicaState.STARTING: Diagnosis("warn", "starting", "a-replica-is-starting"),
+    ReplicaState.DRAINING: Diagnosis("off", "stopping"),
+}
+
+
+def diagnose_replica(
+    state: ReplicaState, *, drained: bool, stalled: bool, failing: bool, whole: bool, avoided: bool
+) -> Diagnosis:
+    """Return what is wrong with a replica.
+
+    It is ``stalled`` if its requests make no progress, ``failing`` if a breaker is not closed, ``whole`` if all its pairs
+    are ready, ``avoided`` if it gets no requests.
+    """
+    if drained:
+        return _DRAINED
+    if state in _BY_STATE:
+        return _BY_STATE[state]
+    if stalled:
+        return _STALLED
+    if failing:
+        return _FAILING
+    if not whole:
+        return _PAIRS_MISSING
+    return _FULL if avoided else _OK
+
+
+def diagnose_pair(*, ready: int, failing: int, expected: int) -> Diagnosis:
+    """Return how bad the state of a pair is."""
+    if ready <= failing:
+        return Diagnosis("bad", runbook="a-pair-is-unavailable")
+    if failing:
+        return Diagnosis("warn", runbook="a-replica-is-failing")
+    if ready < expected:
+        return Diagnosis("warn", runbook="replicas-are-missing")
+    return _OK

@@ -1,0 +1,309 @@
+"""The fleet in three depths: ``/health``, ``/fleet``, ``/status/data``."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+
+from proxy.api.views.diagnosis import LEVELS, Level, diagnose_pair
+from proxy.api.views.replica_view import ReplicaHealth, ReplicaLine, ReplicaStatus, ReplicaView, SharedPairFields
+from proxy.api.views.traffic_view import EventLine, ProxyLine, Traffic, event_lines, proxy_line, traffic
+from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.outlier_detection import failing_replicas
+from proxy.context import ProxyContext
+from proxy.fleet.admin import AppliedOverride
+from proxy.fleet.expected_replicas import ServiceReplicas
+from proxy.fleet.overrides import Override
+from proxy.fleet.registry import Registry
+from proxy.fleet.replica import Replica, ReplicaState
+from proxy.fleet.snapshot import Snapshot
+from shared.version import VERSION
+
+HealthStatus = Literal["ok", "degraded", "down"]
+
+
+class PairHealth(BaseModel):
+    """Numbers of replicas of a known pair: ready, failing, and all."""
+
+    ready: int
+    failing: int = Field(description="Ready by their reports, but excluded by this proxy's own statistics.")
+    total: int
+
+
+class ServiceHealth(BaseModel):
+    """Ready and expected replicas of a service, a host name in PROXY_REPLICAS."""
+
+    ready: int
+    expected: int = Field(description="Set by operators, else the most that were ready for minutes; 0 before.")
+    learnt: bool = Field(description="Whether it was learnt; false: an operator set it.")
+    why: str | None = Field(description="What is missing, and the command if it is intended; null: nothing.")
+
+
+class RedisHealth(BaseModel):
+    """Whether Redis answered the last call, otherwise the error."""
+
+    up: bool
+    error: str | None
+
+
+class Health(BaseModel):
+    """The answer to ``GET /health``."""
+
+    status: HealthStatus
+    version: str
+    uptime_s: float
+    redis: RedisHealth
+    prober: bool = Field(description="Whether this proxy holds the prober lease.")
+    pairs: dict[str, PairHealth]
+    services: dict[str, ServiceHealth]
+    replicas: list[ReplicaHealth]
+
+
+def health(
+    snapshot: Snapshot,
+    services: Sequence[ServiceReplicas],
+    local_stats: LocalStats,
+    *,
+    redis_error: str | None,
+    leading: bool,
+    uptime: float,
+    now: float,
+) -> tuple[HealthStatus, bytes]:
+    """Return the fleet's status and its ``Health`` as JSON.
+
+    The status is ``down`` if no pair can be served, ``ok`` if nothing is wrong, otherwise ``degraded``.
+    """
+    pairs = pair_lines(snapshot, local_stats)
+    status = fleet_status(snapshot, pairs, services, redis_error)
+    shared: SharedPairFields = {}
+    views = (ReplicaView(each, snapshot, local_stats, now) for each in snapshot.replicas.values())
+    return status, to_json(
+        {
+            "status": status,
+            "version": VERSION,
+            "uptime_s": round(uptime, 1),
+            "redis": {"up": redis_error is None, "error": redis_error},
+            "prober": leading,
+            "pairs": pairs,
+            "services": {name: each.model_dump() for name, each in service_lines(services).items()},
+            "replicas": [view.health(shared) for view in views],
+        }
+    )
+
+
+def pair_lines(snapshot: Snapshot, local_stats: LocalStats) -> dict[str, dict[str, int]]:
+    """Return each known pair's fields of ``PairHealth``."""
+    return {
+        str(pair): {
+            "ready": len(urls),
+            "failing": len(failing_replicas(local_stats, pair, snapshot)) if urls else 0,
+            "total": snapshot.total[pair],
+        }
+        for pair, urls in snapshot.ready.items()
+    }
+
+
+def fleet_status(
+    snapshot: Snapshot,
+    pairs: Mapping[str, Mapping[str, int]],
+    services: Sequence[ServiceReplicas],
+    redis_error: str | None,
+) -> HealthStatus:
+    """Return the fleet's status, with the lines of its pairs."""
+    if not any(pair["ready"] > pair["failing"] for pair in pairs.values()):
+        return "down"
+    is_whole = (
+        all(pair["ready"] and not pair["failing"] for pair in pairs.values())
+        and redis_error is None
+        and not any(each.why for each in services)
+        and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
+    )
+    return "ok" if is_whole else "degraded"
+
+
+def service_lines(services: Iterable[ServiceReplicas]) -> dict[str, ServiceHealth]:
+    """Return each service's line."""
+    return {
+        each.service: ServiceHealth(ready=each.ready, expected=each.expected, learnt=each.learnt, why=each.why)
+        for each in services
+    }
+
+
+class ChangeLine(BaseModel):
+    """An operator's change in force; ``at`` is its Unix time."""
+
+    url: str
+    verdict: str
+    added: bool
+    weight: float | None
+    at: float
+
+
+class Fleet(BaseModel):
+    """The answer to ``GET /fleet``."""
+
+    replicas: list[ReplicaLine]
+    changes: list[ChangeLine]
+
+
+class Changed(BaseModel):
+    """The answer to a change: the change in force, and its replicas."""
+
+    change: ChangeLine
+    shared: bool = Field(
+        description="Whether Redis has the change, so that every proxy applies it within a sweep; false: this proxy "
+        "applies it now, the others once Redis answers, and it is lost if this proxy stops before."
+    )
+    replicas: list[ReplicaLine]
+
+
+class ExpectedServices(BaseModel):
+    """The answer to ``PUT /fleet/expected``: all services."""
+
+    shared: bool = Field(description="Whether Redis has it; false: the others follow once Redis answers.")
+    services: dict[str, ServiceHealth]
+
+
+@dataclass(slots=True)
+class FleetView:
+    """Renders the fleet with this proxy's statistics; ``now`` is Unix seconds."""
+
+    registry: Registry
+    local_stats: LocalStats
+    now: float
+
+    async def fleet(self) -> bytes:
+        """Return ``Fleet`` as JSON: every replica, and every override in force.
+
+        The event loop runs between two replicas, because thousands of pairs take 20 ms.
+        """
+        lines: list[bytes] = []
+        for replica in self.registry.snapshot.replicas.values():
+            lines.append(self._line(replica).model_dump_json().encode())
+            await asyncio.sleep(0)
+        overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
+        changes = [_change_line(each).model_dump_json().encode() for each in overrides if not each.is_undone()]
+        return b'{"replicas":[%s],"changes":[%s]}' % (b",".join(lines), b",".join(changes))
+
+    def changed(self, applied: AppliedOverride) -> Changed:
+        """Return an override and its replicas."""
+        replicas = self.registry.snapshot.replicas
+        return Changed(
+            change=_change_line(applied.override),
+            shared=applied.shared,
+            replicas=[self._line(replicas[url]) for url in applied.urls],
+        )
+
+    def _line(self, replica: Replica) -> ReplicaLine:
+        registry = self.registry
+        view = ReplicaView(replica, registry.snapshot, self.local_stats, self.now)
+        return view.line(registry.names.get(replica.url, ()), registry.configured)
+
+
+def _change_line(override: Override) -> ChangeLine:
+    return ChangeLine(**override.model_dump(include=set(ChangeLine.model_fields)))
+
+
+# Lines of a large fleet, the worst first.
+MAX_REPLICAS: Final = 200
+MAX_PAIRS: Final = 500
+
+
+class PairStatus(BaseModel):
+    """One known pair; ``expected`` comes from the expected replicas of its services."""
+
+    pair: str
+    level: Level
+    ready: int
+    failing: int
+    expected: int
+    total: int
+    runbook: str | None
+
+
+class FleetStatus(BaseModel):
+    """The answer to ``GET /status/data``, what is worst first.
+
+    Without ``now``, the Unix time of the answer, which is added when it is sent.
+    """
+
+    status: HealthStatus
+    version: str
+    proxy: str
+    can_operate: bool = Field(description="Whether operators can change the fleet here, with a token or key.")
+    redis: RedisHealth
+    redis_runbook: str | None
+    proxies: list[ProxyLine]
+    pairs: list[PairStatus]
+    more_pairs: int
+    services: dict[str, ServiceHealth]
+    replicas: list[ReplicaStatus]
+    more_replicas: int
+    traffic: Traffic
+    events: list[EventLine]
+
+
+@dataclass(slots=True)
+class StatusView:
+    """Renders the fleet as this proxy sees it; ``now`` is Unix seconds."""
+
+    parts: ProxyContext
+    now: float
+
+    def render(self) -> bytes:
+        """Return the status as JSON, the same while nothing changes."""
+        return self.status().model_dump_json().encode()
+
+    def status(self) -> FleetStatus:
+        """Return the status."""
+        parts, registry = self.parts, self.parts.fleet.registry
+        own = parts.status.monitor.summary()
+        summaries = [own, *parts.status.monitor.others]
+        pairs = pair_lines(registry.snapshot, parts.local_stats)
+        redis_error, services = registry.redis_error, registry.services
+        replicas, pair_statuses = self._replicas(), self._pairs(pairs)
+        authenticator = parts.keys.authenticator
+        return FleetStatus(
+            status=fleet_status(registry.snapshot, pairs, services, redis_error),
+            version=VERSION,
+            proxy=own.name,
+            can_operate=authenticator.on or bool(parts.settings.operator_token.get_secret_value()),
+            redis=RedisHealth(up=redis_error is None, error=redis_error),
+            redis_runbook=None if redis_error is None else "redis-is-away",
+            proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
+            pairs=pair_statuses,
+            more_pairs=len(pairs) - len(pair_statuses),
+            services=service_lines(services),
+            replicas=replicas,
+            more_replicas=len(registry.snapshot.replicas) - len(replicas),
+            traffic=traffic(summaries, parts.status.monitor.last_slot),
+            events=event_lines({each.name: each.events for each in summaries}),
+        )
+
+    def _pairs(self, pairs: Mapping[str, Mapping[str, int]]) -> list[PairStatus]:
+        registry = self.parts.fleet.registry
+        expected = self.parts.status.expectations.expected(registry.snapshot, registry.services)
+        by_label = {str(pair): count for pair, count in expected.items()}
+        found = [
+            (diagnose_pair(ready=counts["ready"], failing=counts["failing"], expected=by_label[label]), label)
+            for label, counts in pairs.items()
+        ]
+        found.sort(key=lambda each: LEVELS.index(each[0].level))
+        return [
+            PairStatus(pair=label, level=each.level, runbook=each.runbook, expected=by_label[label], **pairs[label])
+            for each, label in found[:MAX_PAIRS]
+        ]
+
+    def _replicas(self) -> list[ReplicaStatus]:
+        registry = self.parts.fleet.registry
+        snapshot = registry.snapshot
+        views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
+        shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
+        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured) for view in shown]
+        return sorted(lines, key=lambda line: LEVELS.index(line.level))

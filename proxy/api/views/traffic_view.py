@@ -1,0 +1,113 @@
+"""Figures and events of all proxies, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, get_args
+
+from pydantic import BaseModel, Field
+
+from proxy.status.figure_ring import SLOTS
+from proxy.status.figures import SLOT_SECONDS, SlotFigures, merged, quantile
+from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
+from proxy.status.monitor import SILENT_SECONDS
+from proxy.status.proxy_summary import ProxySummary
+from shared.protocol.errors import OutcomeClass
+
+MILLISECOND_DIGITS: Final = 3
+OUTCOME_CLASS_NAMES: Final[tuple[OutcomeClass, ...]] = get_args(OutcomeClass)
+
+
+class Traffic(BaseModel):
+    """Figures of all proxies in the last 15 minutes.
+
+    Slots of ``slot_s`` seconds begin at ``start_at``. Each list has one number a slot, the latest last; null: nothing is known of it.
+    """
+
+    slot_s: int
+    start_at: int = Field(description="Unix time.")
+    requests: dict[OutcomeClass, list[int | None]] = Field(description="By class of outcome.")
+    outcomes: dict[str, list[int | None]] = Field(
+        description="By outcome, except ok: the problem's code. The most frequent ones of each slot, and other."
+    )
+    p50_s: list[float | None] = Field(description="Median seconds of successful requests.")
+    p95_s: list[float | None]
+
+
+class EventLine(BaseModel):
+    """An event; ``proxies`` noticed it."""
+
+    kind: FleetEventKind
+    level: EventLevel
+    at: float = Field(description="Unix time at which the first proxy noticed it.")
+    subject: str = Field(description="A replica's URL, pairs, or a proxy.")
+    text: str
+    why: str | None
+    runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
+    proxies: list[str]
+
+
+class ProxyLine(BaseModel):
+    """One proxy, by its last summary."""
+
+    name: str
+    version: str
+    started_at: float
+    leader: bool = Field(description="Whether it probes for all proxies.")
+    draining: bool
+    this: bool = Field(description="Whether this answer is its own.")
+    silent_since: float | None = Field(description="Unix time of its last sign of life, if that is too long ago.")
+
+
+def traffic(summaries: Iterable[ProxySummary], last: int) -> Traffic:
+    """Return the sums of all proxies' figures, up to the slot ``last``."""
+    by_slot = merged(figures for summary in summaries for figures in summary.slots)
+    slots = [by_slot.get(slot) for slot in range(last - SLOTS + 1, last + 1)]
+    codes = sorted({code for slot in slots if slot for code in slot.codes})
+    return Traffic(
+        slot_s=SLOT_SECONDS,
+        start_at=(last - SLOTS + 1) * SLOT_SECONDS,
+        requests={name: [slot and slot.classes.get(name, 0) for slot in slots] for name in OUTCOME_CLASS_NAMES},
+        outcomes={code: [slot and slot.codes.get(code, 0) for slot in slots] for code in codes},
+        p50_s=[_quantile(slot, 0.5) for slot in slots],
+        p95_s=[_quantile(slot, 0.95) for slot in slots],
+    )
+
+
+def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[EventLine]:
+    """Return all proxies' events, the latest first."""
+    lines: list[EventLine] = []
+    for shared in merge_events(events_by_proxy):
+        event, meaning = shared.event, MEANINGS[shared.event.kind]
+        lines.append(
+            EventLine(
+                kind=event.kind,
+                level=meaning.level,
+                at=event.at,
+                subject=event.subject,
+                text=meaning.text.format(event.subject),
+                why=event.why,
+                runbook=meaning.runbook,
+                proxies=shared.proxies,
+            )
+        )
+    return lines
+
+
+def proxy_line(summary: ProxySummary, now: float, *, is_this: bool) -> ProxyLine:
+    """Return a proxy's line."""
+    is_silent = not is_this and now - summary.at > SILENT_SECONDS
+    return ProxyLine(
+        name=summary.name,
+        version=summary.version,
+        started_at=summary.started_at,
+        leader=summary.leader and not is_silent,
+        draining=summary.draining,
+        this=is_this,
+        silent_since=summary.at if is_silent else None,
+    )
+
+
+def _quantile(slot: SlotFigures | None, share: float) -> float | None:
+    seconds = quantile(slot.buckets, share) if slot is not None else None
+    return None if seconds is None else round(seconds, MILLISECOND_DIGITS)
