@@ -20,6 +20,6 @@
 - ``upstream/``: the HTTP client for replicas.
 - ``request_cost``: the cost of a request for a replica.
 - ``urls``: validators of URLs and addresses.
-- ``redis_client``: the connection to the fleet's Redis, and its keys.
+- ``storage/``: what is kept in the fleet's Redis.
 - ``metrics``: every metric of a proxy.
 """

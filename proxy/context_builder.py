@@ -32,7 +32,6 @@ from proxy.context import (
 )
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery, Resolver
-from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.prober import UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
@@ -60,6 +59,7 @@ from proxy.status.figures import Totals
 from proxy.status.monitor import StatusMonitor
 from proxy.status.pair_expectations import PairExpectations
 from proxy.status.store import StatusStore
+from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.language_grouper import LanguageGrouper
@@ -168,7 +168,7 @@ def build_fleet(
     settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
     store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
-    lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
+    lease = store.lease(owner, settings.redis_timeout, time.monotonic)
     stack.push_async_callback(lease.resign)
     startup = StartupCheck()
 

@@ -4,7 +4,6 @@
 - ``snapshot``: the fleet at one moment.
 - ``registry``: shares state with other proxies.
 - ``prober``: requests replicas' reports.
-- ``leader_lease``: elects the prober for all.
 - ``discovery``: addresses of host names.
 - ``expected_replicas``: how many a service should have.
 - ``cli``: the command line.

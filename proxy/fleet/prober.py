@@ -89,7 +89,6 @@ class Prober:
                 done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
-        registry.observe_services()
         registry.swept.set()
         self._log_changes()
         self._update_metrics()
@@ -187,7 +186,7 @@ class Prober:
             self._metrics.pair_ready.remove(pair)
         self._counted_pairs = set(ready)
         for each in self._registry.services:
-            self._metrics.expected_replicas.labels(each.service).set(each.expected)
+            self._metrics.expected_replicas.labels(each.service).set(each.expected or 0)
             self._metrics.ready_replicas.labels(each.service).set(each.ready)
         self._metrics.redis_up.set(self._registry.redis_error is None)
         self._metrics.leader.set(self._registry.is_leader)

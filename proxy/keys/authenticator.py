@@ -16,7 +16,7 @@ from proxy.keys.caller import Caller
 from proxy.keys.metering import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
 from shared.protocol.headers import BEARER, parse_bearer
 

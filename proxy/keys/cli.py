@@ -29,8 +29,8 @@ from proxy.keys.cli_arguments import parse
 from proxy.keys.grant_warnings import name_warnings, pair_warnings
 from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
 from proxy.settings import ProxySettings
+from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import PairwayError, UnknownKeyError
 from shared.protocol.validation_errors import operator_errors
 from shared.runtime.exit_codes import EXIT_CONFIG

@@ -20,19 +20,16 @@ class PairExpectations:
         self._ready: object = None
         self._present: dict[LanguagePair, dict[str | None, int]] = {}
 
-    def expected(self, snapshot: Snapshot, services: Iterable[ServiceReplicas]) -> Mapping[LanguagePair, int]:
+    def expected(self, snapshot: Snapshot, services: Iterable[ServiceReplicas]) -> Mapping[LanguagePair, int | None]:
         """Return the expected replicas of every known pair.
 
-        These are the replicas that its services should have, and each replica outside services that has it.
+        None: no service of it has a stated number. Otherwise these are the replicas that its services should have, and each other replica that has it.
         """
         if snapshot.ready is not self._ready:
             self._ready = snapshot.ready
             self._observe(snapshot)
-        by_name = {each.service: each for each in services}
-        return {
-            pair: sum(_count(by_name.get(service or ""), count) for service, count in present.items())
-            for pair, present in self._present.items()
-        }
+        stated: dict[str | None, int] = {each.service: each.expected for each in services if each.expected is not None}
+        return {pair: _expected(present, stated) for pair, present in self._present.items()}
 
     def _observe(self, snapshot: Snapshot) -> None:
         before = self._present
@@ -45,8 +42,9 @@ class PairExpectations:
                 present[service] = present.get(service, 0) + 1
 
 
-def _count(service: ServiceReplicas | None, present: int) -> int:
-    """Return a service's expected replicas; those present if nothing is expected yet."""
-    if service is None or (service.learnt and not service.expected):
-        return present
-    return service.expected
+def _expected(present: Mapping[str | None, int], stated: Mapping[str | None, int]) -> int | None:
+    """Return a pair's expected replicas; None without a stated number."""
+    services = present.keys() - {None}
+    if services and services.isdisjoint(stated):
+        return None
+    return sum(stated.get(service, count) for service, count in present.items())

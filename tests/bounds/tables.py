@@ -35,9 +35,6 @@ TABLES = {
         "proxy.cache.model_versions.ModelVersions._models",
         "proxy.fleet.discovery.Discovery._last_addresses",
         "proxy.fleet.discovery.Discovery.unresolved",
-        "proxy.fleet.expected_replicas.ExpectedReplicas._by_service",
-        "proxy.fleet.expected_replicas.ExpectedReplicas._observations",
-        "proxy.fleet.overrides.Overrides._by_url",
         "proxy.fleet.prober.Prober._counted_pairs",
         "proxy.fleet.prober.Prober._pairs_by_version",
         "proxy.fleet.prober.Prober._results",
@@ -55,6 +52,8 @@ TABLES = {
         "proxy.status.event_detector.EventDetector._replicas",
         "proxy.status.event_detector.EventDetector.events",
         "proxy.status.pair_expectations.PairExpectations._present",
+        # Overrides of replicas, which have a bound, and expectations of configured services.
+        "proxy.storage.latest_copy.LatestCopy._by_name",
         "proxy.upstream.client.ReplicaClient._endpoints",
         "shared.protocol.report.ModelReport.capacity",
         "shared.runtime.startup_check.StartupCheck._were_ready",

@@ -58,12 +58,12 @@ def diagnose_replica(line: ReplicaLine, *, is_stalled: bool) -> Diagnosis:
     return _FULL if line.why else _OK
 
 
-def diagnose_pair(*, ready: int, failing: int, expected: int) -> Diagnosis:
+def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosis:
     """Return how bad the state of a pair is."""
     if ready <= failing:
         return Diagnosis("bad", runbook="a-pair-is-unavailable")
     if failing:
         return Diagnosis("warn", runbook="a-replica-is-failing")
-    if ready < expected:
+    if expected is not None and ready < expected:
         return Diagnosis("warn", runbook="replicas-are-missing")
     return _OK

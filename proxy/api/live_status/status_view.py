@@ -35,13 +35,13 @@ _WORST_FIRST: Final = {ReplicaState.DOWN: 0, ReplicaState.STARTING: 1, ReplicaSt
 
 
 class PairStatus(BaseModel):
-    """One known pair; ``expected`` comes from the expected replicas of its services."""
+    """One known pair; ``expected``: null if no number is stated."""
 
     pair: str
     level: Level
     ready: int
     failing: int
-    expected: int
+    expected: int | None
     total: int
     runbook: str | None
 

@@ -11,15 +11,14 @@ import pytest
 from proxy.keys import cached_store
 from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.cached_store import (
-    AWAY_SECONDS,
     FRESH_SECONDS,
-    KNOWN_SECONDS,
     MAX_STRANGERS,
     MAX_WAITING_STRANGERS,
     CachedKeyStore,
 )
 from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
+from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from shared.protocol.errors import KeysUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock

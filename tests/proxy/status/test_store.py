@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from proxy.redis_client import StoreUnavailableError
 from proxy.status.proxy_summary import MAX_SUMMARY_BYTES
 from proxy.status.store import MAX_PROXIES, SUMMARY_SECONDS, StatusStore
+from proxy.storage.connection import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 from tests.proxy.status.summaries import summary

@@ -20,6 +20,9 @@ from proxy.keys.quota import LIMITS
 from proxy.keys.store import KeyStore
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.store import StatusStore
+from proxy.storage.connection import RedisConnection
+from proxy.storage.redis_keys import RedisKeys
+from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
 from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import dictionary, draft
@@ -31,6 +34,7 @@ PATIENT = 5.0
 ALICE, BOB, OLD = (f"{number:012x}" for number in (1, 2, 3))
 WORD, OWNER = owner_of_word("a word"), owner_of_key(ALICE)
 A, B = "http://a:8001", "http://b:8001"
+LEASE = RedisKeys(PREFIX).lease
 
 
 def glossary_id(number: int) -> str:
@@ -52,6 +56,7 @@ class Stores:
     glossaries: GlossaryStore
     fleet: FleetStore
     status: StatusStore
+    redis: RedisConnection
     clock: HandClock = field(default_factory=_clock)
 
 
@@ -64,13 +69,14 @@ async def stores_at(url: str) -> AsyncGenerator[Stores]:
         GlossaryStore(url, PREFIX, PATIENT, clock),
         FleetStore(url, PREFIX, PATIENT, clock),
         StatusStore(url, PREFIX, PATIENT),
+        RedisConnection(url, PATIENT, 1),
         clock,
     )
     try:
         with mock.patch("uuid.uuid4", side_effect=ids):
             yield stores
     finally:
-        for store in (stores.keys, stores.glossaries, stores.fleet, stores.status):
+        for store in (stores.keys, stores.glossaries, stores.fleet, stores.status, stores.redis):
             await store.close()
 
 
@@ -152,8 +158,8 @@ async def delete_last_glossary(stores: Stores) -> None:
 
 
 async def take_lease(stores: Stores) -> None:
-    await stores.fleet.hold_lease("p1", 60)
-    await stores.fleet.hold_lease("p2", 90)
+    await hold_lease(stores.redis, LEASE, "p1", 60_000)
+    await hold_lease(stores.redis, LEASE, "p2", 90_000)
 
 
 async def write_replicas(stores: Stores) -> None:
@@ -173,32 +179,32 @@ async def replica_leaves(stores: Stores) -> None:
 async def write_overrides(stores: Stores) -> None:
     drained = override(A, START)
     added = override("http://c:1", START + 0.125, verdict=OverrideKind.SERVING, added=True, weight=0.5)
-    await stores.fleet.write_overrides([drained, added])
+    await stores.fleet.overrides.write([drained, added])
 
 
 async def replace_overrides(stores: Stores) -> None:
     earlier, later = override(A, START - 1, weight=2.0), override("http://c:1", START + 1, since=START, added=True)
-    await stores.fleet.write_overrides([earlier, later])
+    await stores.fleet.overrides.write([earlier, later])
 
 
 async def delete_override(stores: Stores) -> None:
-    await stores.fleet.delete_overrides(["http://c:1"])
+    await stores.fleet.overrides.delete(["http://c:1"])
 
 
 async def state_expected(stores: Stores) -> None:
-    await stores.fleet.write_expected(
+    await stores.fleet.expected.write(
         [Expectation(service=name, count=3, at=START, learnt=False) for name in ("de", "fr")]
     )
 
 
 async def take_expected_back(stores: Stores) -> None:
     back = Expectation(service="fr", count=0, at=START + 1, learnt=True)
-    await stores.fleet.write_expected([back, Expectation(service="de", count=1, at=START - 1, learnt=False)])
+    await stores.fleet.expected.write([back, Expectation(service="de", count=1, at=START - 1, learnt=False)])
 
 
 async def release_lease(stores: Stores) -> None:
-    await stores.fleet.release_lease("p2")
-    await stores.fleet.release_lease("p1")
+    await hold_lease(stores.redis, LEASE, "p2", 0)
+    await hold_lease(stores.redis, LEASE, "p1", 0)
 
 
 async def write_summaries(stores: Stores) -> None:

@@ -100,8 +100,8 @@ async def test_records_of_the_version_before_are_read(redis: RedisServer) -> Non
         replicas, known = await stores.fleet.read()
         assert [(each.url, [str(pair) for pair in each.pairs]) for each in replicas] == [(A, ["en-de"])]
         assert {str(pair): seen for pair, seen in known.items()} == {"en-de": START + 601, "en-zh-Hant": START - 5}
-        assert [(each.url, each.at) for each in await stores.fleet.read_overrides(renew=False)] == [(A, START)]
-        expected = {each.service: each for each in await stores.fleet.read_expected(renew=False)}
+        assert [(each.url, each.at) for each in await stores.fleet.overrides.read(renew=False)] == [(A, START)]
+        expected = {each.service: each for each in await stores.fleet.expected.read(renew=False)}
         assert (expected["de"].count, expected["de"].learnt, expected["fr"].learnt) == (3, False, True)
         replay_until("write_summaries")
         assert [(each.name, len(each.events)) for each in await stores.status.read()] == [("p2", 0), ("p1", 1)]
