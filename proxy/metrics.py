@@ -74,7 +74,7 @@ class ProxyMetrics(ServerMetrics):
         self.pair_ready = self.gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", ["pair"])
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
         self.pair_failing = PairGauge("pairway_proxy_pair_failing_replicas", failing, self.registry)
-        expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
+        expected = "Replicas expected of the service, as stated; 0 without a number."
         self.expected_replicas = self.gauge("pairway_proxy_expected_replicas", expected, ["service"])
         self.ready_replicas = self.gauge(
             "pairway_proxy_ready_replicas", "Replicas of the service that are ready.", ["service"]
