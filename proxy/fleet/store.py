@@ -15,7 +15,7 @@ from proxy.fleet.replica import Replica
 from proxy.storage.connection import RedisConnection
 from proxy.storage.latest_records import LatestRecords
 from proxy.storage.lease import LeaderLease
-from proxy.storage.records import PAGE, Codec, IndexedRecords, pages
+from proxy.storage.records import Codec, ExpiringRecords, IndexedRecords, LastSeen
 from proxy.storage.redis_keys import RedisKeys
 from shared.languages import LanguagePair
 from shared.protocol.report import ServedPairs
@@ -42,7 +42,9 @@ class FleetStore:
         replicas = Codec("replica", _encoded, Replica.model_validate_json, logging.DEBUG)
         overrides = Codec("override", Override.model_dump_json, Override.model_validate_json, logging.DEBUG)
         expected = Codec("expectation", Expectation.model_dump_json, Expectation.model_validate_json, logging.DEBUG)
-        self._pairs_codec = Codec("served pairs", _encoded_pairs, _PAIRS.validate_json, logging.DEBUG)
+        served = Codec("served pairs", _encoded_pairs, _PAIRS.validate_json, logging.DEBUG)
+        self._served = ExpiringRecords(self._redis, served, keys.served_pairs)
+        self._known = LastSeen(self._redis, keys.pairs, REMEMBERED_SECONDS)
         self._replicas = IndexedRecords(self._redis, replicas, keys.replicas, keys.replica)
         self._pairs: dict[str, ServedPairs] = {}  # by version, as last written or read
         self._clock = clock
@@ -62,35 +64,17 @@ class FleetStore:
         now, by_url = self._clock(), {each.url: each for each in replicas}
         reports = (each.report for each in by_url.values())
         self._pairs = {report.pairs.version: report.pairs for report in reports if report is not None}
-        for versions in pages(tuple(self._pairs), PAGE):
-            await self._redis.send(
-                [
-                    (
-                        "SET",
-                        self._keys.served_pairs(each),
-                        self._pairs_codec.encode(self._pairs[each]),
-                        "PX",
-                        int(ttl * 1000),
-                    )
-                    for each in versions
-                ]
-            )
+        await self._served.put(self._pairs, ttl)
         await self._replicas.put(by_url, at=now, seconds=ttl)
-        remembered = self._keys.pairs
         # ``en>zh-Hant`` can be split, unlike its label.
-        pairs = (part for pair, seen in known.items() for part in (seen, f"{pair.source}>{pair.target}"))
-        # Another proxy may have seen one later.
-        added = [("ZADD", remembered, "GT", *pairs)] if known else []
-        horizon = now - REMEMBERED_SECONDS
-        forget = ("ZREMRANGEBYSCORE", remembered, "-inf", horizon), ("EXPIRE", remembered, REMEMBERED_SECONDS)
-        await self._redis.send([*added, *forget])
+        await self._known.write({f"{pair.source}>{pair.target}": seen for pair, seen in known.items()}, now)
 
     async def read(self) -> tuple[list[Replica], dict[LanguagePair, float]]:
         """Return readable replicas, and known pairs with their last Unix times."""
-        members: list[tuple[str, float]] = await self._redis.call("ZRANGE", self._keys.pairs, 0, -1, "WITHSCORES")
+        members = await self._known.read()
         replicas = [each for each in (await self._replicas.all()).values() if each is not None]
         await self._read_pairs(replicas)
-        parts = ((member.split(">"), seen) for member, seen in members)
+        parts = ((member.split(">"), seen) for member, seen in members.items())
         return [known for each in replicas if (known := self._with_pairs(each)) is not None], {
             LanguagePair(*pair): float(seen) for pair, seen in parts if len(pair) == len(LanguagePair._fields)
         }
@@ -98,12 +82,7 @@ class FleetStore:
     async def _read_pairs(self, replicas: Iterable[Replica]) -> None:
         named = {each.report.pairs_version or "" for each in replicas if each.report is not None} - {""}
         self._pairs = {version: pairs for version, pairs in self._pairs.items() if version in named}
-        for versions in pages(sorted(named - self._pairs.keys()), PAGE):
-            texts: list[str | None] = await self._redis.call(
-                "MGET", *map(self._keys.served_pairs, versions), timeouts=2
-            )
-            decoded = zip(versions, map(self._pairs_codec.decode, texts), strict=True)
-            self._pairs |= {version: pairs for version, pairs in decoded if pairs is not None}
+        self._pairs |= await self._served.get(sorted(named - self._pairs.keys()))
 
     def _with_pairs(self, replica: Replica) -> Replica | None:
         """Return the replica with pairs; None if those expired."""

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from proxy.glossaries.glossary import MAX_GLOSSARY_BYTES, Glossary, GlossaryDraft, GlossaryInfo
 from proxy.glossaries.owner import GlossaryOwner
 from proxy.storage.connection import RedisConnection, StoreUnavailableError
+from proxy.storage.owned_records import OwnedRecords
 from proxy.storage.records import Codec, RecordContendedError, update_record
 from proxy.storage.redis_keys import RedisKeys
-from proxy.storage.scripts import purge_owners, write_glossary
 from shared.protocol.answers import KEEPS_NO_WORDS
 from shared.protocol.errors import (
     GlossariesFullError,
@@ -41,9 +41,6 @@ KEY_CHECK_SECONDS: Final = 24 * 3600
 # Owners whose renewal this proxy remembers; a forgotten one is renewed again.
 MAX_RENEWED: Final = 10_000
 PURGE_SECONDS: Final = 3600.0
-# Owners purged in one call, and calls of one purge; the next purge continues.
-PURGE_PAGE: Final = 20
-MAX_PURGE_PAGES: Final = 500
 # Calls at once: records are large.
 MAX_CALLS: Final = 8
 # Larger records are read and written in a thread.
@@ -73,7 +70,7 @@ class GlossaryStore:
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
         self._redis = RedisConnection(url, timeout, MAX_CALLS)
-        self._keys = RedisKeys(prefix)
+        self._records = OwnedRecords(self._redis, RedisKeys(prefix))
         self._clock = clock
         self._renewed: dict[str, float] = {}
         self._change = asyncio.Lock()
@@ -97,7 +94,7 @@ class GlossaryStore:
         """Return the owner's readable glossaries, the oldest first."""
         await self.renew(owner)
         with _mapped_errors():
-            lines: list[str] = await self._redis.call("HVALS", self._keys.glossaries(owner.name))
+            lines = await self._records.lines(owner.name)
         parsed = [line.info for each in lines if (line := _LINES.decode(each)) is not None]
         return sorted(parsed, key=lambda info: (info.created_at, info.id))
 
@@ -114,7 +111,7 @@ class GlossaryStore:
         """Return a glossary with its entries; raise UnknownGlossaryError without one."""
         await self.renew(owner)
         with _mapped_errors():
-            record: str | None = await self._redis.call("GET", self._keys.glossary(owner.name, glossary_id))
+            record = await self._records.text(owner.name, glossary_id)
         small = len(record or "") <= INLINE_BYTES
         glossary = _GLOSSARIES.decode(record) if small else await asyncio.to_thread(_GLOSSARIES.decode, record)
         if glossary is None:
@@ -160,15 +157,9 @@ class GlossaryStore:
         now = self._clock()
         if not owner.expires or now < self._renewed.get(owner.name, -math.inf) + RENEW_SECONDS:
             return
-        lines = self._keys.glossaries(owner.name)
         try:
             with _mapped_errors():
-                exists, names = await self._redis.send([("EXPIRE", lines, KEPT_SECONDS), ("HKEYS", lines)], timeouts=1)
-                if exists:
-                    records = (self._keys.glossary(owner.name, each) for each in names)
-                    renewals = [("EXPIRE", each, KEPT_SECONDS) for each in records]
-                    purge = "ZADD", self._keys.glossary_owners, now + KEPT_SECONDS, owner.name
-                    await self._redis.send([*renewals, purge], timeouts=1)
+                await self._records.renew(owner.name, KEPT_SECONDS, now + KEPT_SECONDS)
         except GlossariesUnavailableError:  # a Redis that refuses to write can still be read
             return
         self._renewed.pop(owner.name, None)
@@ -178,14 +169,9 @@ class GlossaryStore:
 
     async def purge(self) -> None:
         """Forget owners that expired, and delete the glossaries of deleted API keys."""
-        now, keys = self._clock(), self._keys
-        names = (keys.glossaries(""), keys.glossary("", "").removesuffix(":"), keys.api_key(""))
-        for _ in range(MAX_PURGE_PAGES):
-            owners, next_look = (keys.glossary_owners, keys.glossary_bytes), now + KEY_CHECK_SECONDS
-            with _mapped_errors():
-                due = await purge_owners(self._redis, *owners, *names, now, next_look, PURGE_PAGE)
-            if due < PURGE_PAGE:
-                return
+        now = self._clock()
+        with _mapped_errors():
+            await self._records.purge(now, now + KEY_CHECK_SECONDS)
 
     async def tick(self) -> None:
         """Purge, unless Redis is away."""
@@ -220,18 +206,16 @@ class GlossaryStore:
         self, owner: GlossaryOwner, glossary_id: str, version: int | str, record: str, line: str, size: int
     ) -> int:
         """Run the script; '' as ``record`` deletes, '' as ``version`` means any."""
-        keys = self._keys
-        names = keys.glossaries(owner.name), keys.glossary_owners, keys.glossary_bytes, keys.glossary(owner.name, "")
         seconds = KEPT_SECONDS if owner.expires else KEY_CHECK_SECONDS
         lifetime, purge_at = KEPT_SECONDS if owner.expires else "", self._clock() + seconds
         limits = MAX_GLOSSARIES, MAX_STORED_BYTES
         values = owner.name, glossary_id, version, record, line, size, limits, lifetime, purge_at
         with _mapped_errors():
-            return await write_glossary(self._redis, *names, *values)
+            return await self._records.write(*values)
 
     async def _line(self, owner: GlossaryOwner, glossary_id: str) -> _Line:
         with _mapped_errors():
-            line = _LINES.decode(await self._redis.call("HGET", self._keys.glossaries(owner.name), glossary_id))
+            line = _LINES.decode(await self._records.line(owner.name, glossary_id))
         if line is None:
             raise UnknownGlossaryError(glossary_id)
         return line

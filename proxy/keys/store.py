@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
 from proxy.storage.connection import RedisConnection
+from proxy.storage.counters import UsageCounters
 from proxy.storage.records import (
-    MAX_TRIES,
     PAGE,
     Codec,
     IndexedRecords,
@@ -18,7 +18,6 @@ from proxy.storage.records import (
     pages,
 )
 from proxy.storage.redis_keys import RedisKeys
-from proxy.storage.scripts import count_usage, refund_usage, write_record
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 
 K = TypeVar("K", bound=ApiKey | None)
@@ -46,6 +45,7 @@ class KeyStore:
         self.clock = clock
         self._keys = keys = RedisKeys(prefix)
         codec = Codec("key", _encoded, ApiKey.model_validate_json)
+        self._counters = UsageCounters(self.redis)
         self._records = IndexedRecords(
             self.redis, codec, keys.api_keys, keys.api_key, score=_created_at, life=_life, most=MAX_KEYS
         )
@@ -65,17 +65,17 @@ class KeyStore:
         counters = [self._keys.usage(key_id, window.limit.unit, window.name) for window in windows]
         lifetimes = [window.end + GRACE_SECONDS - int(now) for window in windows]
         record, amounts = self._keys.api_key(key_id), (requests, chars, chars)
-        answer = await count_usage(self.redis, record, counters, _LIMIT_FIELDS, amounts, lifetimes)
+        answer = await self._counters.count(record, counters, _LIMIT_FIELDS, amounts, lifetimes)
         if answer is None:
             return None
-        exceeded, *used = answer
+        exceeded, used = answer
         for window, count in zip(windows, used, strict=True):
             window.used = count
         return UsageResult(now, windows, counters, windows[exceeded - 1] if exceeded else None)
 
     async def refund(self, counters: Sequence[str], chars: int) -> None:
         """Subtract characters from their counters."""
-        await refund_usage(self.redis, counters, chars)
+        await self._counters.refund(counters, chars)
 
     async def all(self) -> list[ApiKey]:
         """Return readable keys, oldest first."""
@@ -93,10 +93,9 @@ class KeyStore:
         names = [window.name for window in windows_at(self.clock()) if window.limit in CHAR_LIMITS]
         used: list[dict[str, int]] = []
         for page in pages(ids, PAGE):
-            counters = (self._keys.usage(key_id, CHARS_PER_DAY.unit, name) for key_id in page for name in names)
-            counts: list[str | None] = await self.redis.call("MGET", *counters)
-            pairs = iter(counts)
-            used += [{name: int(count) for name in names if (count := next(pairs)) is not None} for _ in page]
+            counters = [self._keys.usage(key_id, CHARS_PER_DAY.unit, name) for key_id in page for name in names]
+            counts = iter(await self._counters.read(counters))
+            used += [{name: count for name in names if (count := next(counts)) is not None} for _ in page]
         return used
 
     async def raise_chars(self, key_id: str, used: Mapping[str, int]) -> None:
@@ -106,16 +105,7 @@ class KeyStore:
             if window.limit in CHAR_LIMITS and used.get(window.name):
                 counter = self._keys.usage(key_id, window.limit.unit, window.name)
                 lifetime = window.end + GRACE_SECONDS - int(now)
-                await self._raise(counter, used[window.name], lifetime)
-
-    async def _raise(self, counter: str, least: int, lifetime: int) -> None:
-        for _ in range(MAX_TRIES):
-            used: str | None = await self.redis.call("GET", counter)
-            if int(used or 0) >= least:
-                return
-            life = "EXPIRE", lifetime
-            if await write_record(self.redis, counter, (), used or "", str(least), life, "", 0, 0):
-                return
+                await self._counters.raise_to(counter, used[window.name], lifetime)
 
     async def add(self, key: ApiKey) -> None:
         """Store a new key; raise KeysFullError beyond ``MAX_KEYS``."""

@@ -7,5 +7,7 @@
 - ``latest_copy``: this proxy's copy of records that all proxies change.
 - ``latest_records``: these in Redis; the latest wins.
 - ``recent_copies``: records read recently, for use while Redis is away.
+- ``owned_records``: glossaries of owners.
+- ``counters``: usage of keys.
 - ``lease``: elects one proxy of all.
 """

@@ -188,6 +188,52 @@ class IndexedRecords(Generic[T]):
         return await self._redis.call("MGET", *map(self._name, page), timeouts=2)
 
 
+class ExpiringRecords(Generic[T]):
+    """Records without an index; ``name`` returns a record's key."""
+
+    def __init__(self, redis: RedisConnection, codec: Codec[T], name: Callable[[str], str]) -> None:
+        self._redis = redis
+        self._codec = codec
+        self._name = name
+
+    async def put(self, records: Mapping[str, T], seconds: float) -> None:
+        """Write records for ``seconds``."""
+        milliseconds = int(seconds * 1000)
+        for page in pages(tuple(records), PAGE):
+            texts = ((self._name(each), self._codec.encode(records[each])) for each in page)
+            await self._redis.send([("SET", name, text, "PX", milliseconds) for name, text in texts])
+
+    async def get(self, ids: Sequence[str]) -> dict[str, T]:
+        """Return the readable records of these."""
+        found: dict[str, T] = {}
+        for page in pages(ids, PAGE):
+            texts: list[str | None] = await self._redis.call("MGET", *map(self._name, page), timeouts=2)
+            decoded = zip(page, map(self._codec.decode, texts), strict=True)
+            found |= {each: record for each, record in decoded if record is not None}
+        return found
+
+
+class LastSeen:
+    """Names with their last Unix times, forgotten after ``seconds``."""
+
+    def __init__(self, redis: RedisConnection, key: str, seconds: int) -> None:
+        self._redis = redis
+        self._key = key
+        self._seconds = seconds
+
+    async def write(self, seen: Mapping[str, float], now: float) -> None:
+        """Write times unless Redis has later ones; forget old names."""
+        times = [part for name, at in seen.items() for part in (at, name)]
+        added = [("ZADD", self._key, "GT", *times)] if times else []
+        forget = ("ZREMRANGEBYSCORE", self._key, "-inf", now - self._seconds), ("EXPIRE", self._key, self._seconds)
+        await self._redis.send([*added, *forget])
+
+    async def read(self) -> dict[str, float]:
+        """Return all names with their times."""
+        members: list[tuple[str, float]] = await self._redis.call("ZRANGE", self._key, 0, -1, "WITHSCORES")
+        return {name: at for name, at in members}  # noqa: C416 - redis-py has lists here
+
+
 def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Return the items in parts of this size."""
     return (items[at : at + size] for at in range(0, len(items), size))

@@ -22,6 +22,8 @@ from proxy.keys import caller
 from proxy.keys.api_key import ApiKey, Scope
 from proxy.keys.cached_store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
+from proxy.storage.owned_records import OwnedRecords
+from proxy.storage.redis_keys import RedisKeys
 from tests.bounds.places import Place, cache_place, fresh_tag
 
 _CLOCK = iter(range(10**9))
@@ -69,7 +71,7 @@ def proxy_places() -> Sequence[Place]:
     retry_after = RetryAfter(lambda: 0.0, random.Random(1))  # noqa: S311 - jitter, not secrets
     keys = CachedKeyStore(cast("Any", _Keys()), lambda: float(next(_CLOCK)), serves_without_redis=True)
     owners = GlossaryStore("redis://127.0.0.1:1/0", "test:", 1.0, lambda: float(next(_CLOCK)))
-    owners._redis = cast("Any", _Redis())
+    owners._records = OwnedRecords(cast("Any", _Redis()), RedisKeys("test:"))
     glossaries = GlossaryCache(cast("Any", _Glossaries()), lambda: float(next(_CLOCK)))
     memory = MemoryCache(100_000, lambda: 0.0)
     return (

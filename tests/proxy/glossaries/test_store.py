@@ -14,6 +14,7 @@ from proxy.glossaries.glossary import MAX_ENTRIES, Dictionary, Glossary, Glossar
 from proxy.glossaries.owner import GlossaryOwner, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, MAX_GLOSSARIES, RENEW_SECONDS, GlossaryStore
 from proxy.storage import records
+from proxy.storage.owned_records import PURGE_PAGE
 from shared.languages import LanguagePair
 from shared.protocol.errors import (
     GlossariesFullError,
@@ -267,7 +268,7 @@ async def test_remembered_renewals_are_bounded(
 
 
 async def test_expired_owners_are_purged(store: GlossaryStore, redis: RedisServer, clock: HandClock) -> None:
-    for n in range(glossary_store.PURGE_PAGE + 5):
+    for n in range(PURGE_PAGE + 5):
         await store.create(owner_of_word(f"word {n}"), draft())
     await store.purge()
     assert len(redis.keys()) > 50, "not due"
