@@ -32,6 +32,7 @@ from proxy.context import (
 )
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery, Resolver
+from proxy.fleet.expected_replicas import PairExpectations
 from proxy.fleet.prober import UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
@@ -40,9 +41,8 @@ from proxy.forwarding.canary_probes import TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
 from proxy.forwarding.upstream_request import UpstreamRequest
-from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
-from proxy.glossaries.term_finder import TermFinder
+from proxy.glossaries.term_finder import GlossaryCache, TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -54,10 +54,8 @@ from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed
-from proxy.status.figure_ring import FigureRing
-from proxy.status.figures import Totals
+from proxy.status.figures import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor
-from proxy.status.pair_expectations import PairExpectations
 from proxy.status.store import StatusStore
 from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService

@@ -5,7 +5,7 @@
 - ``registry``: shares state with other proxies.
 - ``prober``: requests replicas' reports.
 - ``discovery``: addresses of host names.
-- ``expected_replicas``: how many a service should have.
+- ``expected_replicas``: how many a service, and a pair, should have.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.
 - ``overrides``: operators' changes.

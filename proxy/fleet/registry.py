@@ -17,8 +17,8 @@ from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import REMEMBERED_SECONDS, FleetStore
 from proxy.storage.connection import StoreUnavailableError
 from proxy.storage.latest_copy import D, LatestCopy
-from proxy.storage.latest_records import LatestRecords
 from proxy.storage.lease import LeaderLease
+from proxy.storage.records import LatestRecords
 from shared.languages import LanguagePair
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from proxy.status.figure_ring import SLOTS
-from proxy.status.figures import SlotFigures
+from proxy.status.figures import SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent
 
 # 90 slots of at most 400 bytes, and 50 events of at most 700 in the worst case; usually 10 kB.

@@ -6,9 +6,8 @@ import logging
 from typing import Final
 
 from proxy.status.proxy_summary import MAX_SUMMARY_BYTES, ProxySummary, encode
-from proxy.storage.connection import RedisConnection
+from proxy.storage.connection import RedisConnection, RedisKeys
 from proxy.storage.records import Codec, IndexedRecords
-from proxy.storage.redis_keys import RedisKeys
 
 # Proxies that are shown, the latest first; their summaries take at most 3 MiB.
 MAX_PROXIES: Final = 32

@@ -1,14 +1,15 @@
-"""Records in Redis: read, listed, and changed by compare-and-set."""
+"""Records in Redis: read, listed, and changed by compare-and-set or by time."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from proxy.storage.connection import Argument, RedisConnection
-from proxy.storage.scripts import write_record
+from proxy.storage.latest_copy import D, LatestCopy
+from proxy.storage.scripts import write_latest, write_record
 from shared.protocol.errors import PairwayError
 
 log = logging.getLogger(__name__)
@@ -237,3 +238,46 @@ class LastSeen:
 def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     """Return the items in parts of this size."""
     return (items[at : at + size] for at in range(0, len(items), size))
+
+
+class LatestRecords(Generic[D]):
+    """The records in Redis, which live for ``seconds`` after the last renewal."""
+
+    def __init__(
+        self, redis: RedisConnection, codec: Codec[D], register: str, name: Callable[[D], str], seconds: int
+    ) -> None:
+        self._redis = redis
+        self._codec = codec
+        self._register = register
+        self._name = name
+        self._seconds = seconds
+
+    async def read(self, *, renew: bool) -> list[D]:
+        """Return readable records; ``renew`` restarts their life."""
+        texts: dict[str, str] = await self._redis.call("HGETALL", self._register)
+        if renew and texts:
+            await self._redis.call("EXPIRE", self._register, self._seconds)
+        decoded = map(self._codec.decode, texts.values())
+        return [each for each in decoded if each is not None]
+
+    async def write(self, records: Iterable[D]) -> None:
+        """Write records unless Redis has later ones."""
+        rows = [(self._name(each), each.at, self._codec.encode(each)) for each in records]
+        await write_latest(self._redis, self._register, rows, self._seconds)
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete the records of these names (at least one)."""
+        await self._redis.call("HDEL", self._register, *names)
+
+    async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
+        """Merge a copy with Redis, in both directions.
+
+        ``on_change`` hears of other proxies' changes before Redis is written.
+        """
+        stored = await self.read(renew=renew)
+        if copy.merge(stored):
+            on_change()
+        if missing := copy.missing_in(stored):
+            await self.write(missing)
+        if expired := copy.expired_in(stored):
+            await self.delete(expired)

@@ -14,16 +14,15 @@ from proxy.api.compat import language_codes
 from proxy.api.compat.deepl import languages as deepl_languages
 from proxy.api.compat.libretranslate import languages as libretranslate_languages
 from proxy.cache.memory_cache import MemoryCache
-from proxy.glossaries.cache import MAX_CACHED_ENTRIES, GlossaryCache
-from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
-from proxy.glossaries.owner import GlossaryOwner, owner_of_word
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft, GlossaryOwner, owner_of_word
 from proxy.glossaries.store import MAX_RENEWED, GlossaryStore
+from proxy.glossaries.term_finder import MAX_CACHED_ENTRIES, GlossaryCache
 from proxy.keys import caller
 from proxy.keys.api_key import ApiKey, Scope
-from proxy.keys.cached_store import MAX_KNOWN, CachedKeyStore
+from proxy.keys.store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
+from proxy.storage.connection import RedisKeys
 from proxy.storage.owned_records import OwnedRecords
-from proxy.storage.redis_keys import RedisKeys
 from tests.bounds.places import Place, cache_place, fresh_tag
 
 _CLOCK = iter(range(10**9))

@@ -10,8 +10,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from proxy.glossaries import store as glossary_store
-from proxy.glossaries.glossary import MAX_ENTRIES, Dictionary, Glossary, GlossaryDraft
-from proxy.glossaries.owner import GlossaryOwner, owner_of_word
+from proxy.glossaries.glossary import MAX_ENTRIES, Dictionary, Glossary, GlossaryDraft, GlossaryOwner, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, MAX_GLOSSARIES, RENEW_SECONDS, GlossaryStore
 from proxy.storage import records
 from proxy.storage.owned_records import PURGE_PAGE

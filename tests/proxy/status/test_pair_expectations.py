@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from proxy.fleet.expected_replicas import ServiceReplicas
-from proxy.status.pair_expectations import PairExpectations
+from proxy.fleet.expected_replicas import PairExpectations, ServiceReplicas
 from tests.proxy.samples import pair, replica, snapshot
 
 A, B, C = "http://10.0.0.1:1", "http://10.0.0.2:1", "http://10.0.0.3:1"

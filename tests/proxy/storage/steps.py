@@ -13,15 +13,14 @@ from unittest import mock
 from proxy.fleet.expected_replicas import Expectation
 from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.store import FleetStore
-from proxy.glossaries.owner import owner_of_key, owner_of_word
+from proxy.glossaries.glossary import owner_of_key, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, RENEW_SECONDS, GlossaryStore
 from proxy.keys.api_key import ApiKey, Scope
 from proxy.keys.quota import LIMITS
 from proxy.keys.store import KeyStore
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.store import StatusStore
-from proxy.storage.connection import RedisConnection
-from proxy.storage.redis_keys import RedisKeys
+from proxy.storage.connection import RedisConnection, RedisKeys
 from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
 from tests.proxy.clock import HandClock

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from proxy.storage.connection import RedisConnection
 from proxy.storage.latest_copy import LatestCopy
-from proxy.storage.latest_records import LatestRecords
+from proxy.storage.records import LatestRecords
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.storage.connections import CODEC, Note, connection_to, name_of
