@@ -19,6 +19,6 @@
 - ``fleet/``: which replicas exist and their state.
 - ``upstream/``: the HTTP client for replicas.
 - ``urls``: validators of URLs and addresses.
-- ``redis_client``: the connection to the fleet's Redis, and its keys.
+- ``storage/``: what is kept in the fleet's Redis.
 - ``metrics``: every metric of a proxy.
 """

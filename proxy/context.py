@@ -12,7 +12,7 @@ from proxy.admission.transient_faults import TransientFaultRetry
 from proxy.balancing.local_stats import LocalStats
 from proxy.cache.coalescing import RequestCoalescer
 from proxy.fleet.admin import FleetAdmin
-from proxy.fleet.leader_lease import LeaderLease
+from proxy.fleet.expected_replicas import PairExpectations
 from proxy.fleet.registry import Registry
 from proxy.glossaries.store import GlossaryStore
 from proxy.glossaries.term_finder import TermFinder
@@ -23,7 +23,7 @@ from proxy.routing.language_lists import LanguageLists
 from proxy.settings import ProxySettings
 from proxy.status.feed import StatusFeed
 from proxy.status.monitor import StatusMonitor
-from proxy.status.pair_expectations import PairExpectations
+from proxy.storage.lease import LeaderLease
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator

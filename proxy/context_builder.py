@@ -31,7 +31,7 @@ from proxy.context import (
 )
 from proxy.fleet.admin import FleetAdmin
 from proxy.fleet.discovery import Discovery, Resolver
-from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
+from proxy.fleet.expected_replicas import PairExpectations
 from proxy.fleet.prober import UNHEALTHY_PROBE_SECONDS, Prober
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import ReplicaState
@@ -41,9 +41,8 @@ from proxy.forwarding.canary_probes import CANARY_TICK_SECONDS, CanaryProber
 from proxy.forwarding.forwarder import Forwarder
 from proxy.forwarding.hedging import HedgingPolicy
 from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
-from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
-from proxy.glossaries.term_finder import TermFinder
+from proxy.glossaries.term_finder import GlossaryCache, TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
@@ -54,11 +53,10 @@ from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed, stamped
-from proxy.status.figure_ring import FigureRing
-from proxy.status.figures import Totals
+from proxy.status.figures import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor
-from proxy.status.pair_expectations import PairExpectations
 from proxy.status.store import StatusStore
+from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.service import TranslationService
@@ -140,7 +138,7 @@ def export_fleet(metrics: ProxyMetrics, registry: Registry, local_stats: LocalSt
     metrics.pair_failing.set_function(
         lambda: {str(pair): count for pair, count in failing_counts(local_stats, registry.snapshot).items()}
     )
-    metrics.expected_replicas.set_function(lambda: {each.service: each.expected for each in registry.services})
+    metrics.expected_replicas.set_function(lambda: {each.service: each.expected or 0 for each in registry.services})
     metrics.ready_replicas.set_function(lambda: {each.service: each.ready for each in registry.services})
     metrics.redis_up.set_function(lambda: registry.redis_error is None)
     metrics.leader.set_function(lambda: registry.is_leader)
@@ -184,7 +182,7 @@ def build_fleet(
     settings, stack, rng = foundation.settings, foundation.stack, foundation.rng
     store = FleetStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
-    lease = LeaderLease(store, owner, settings.redis_timeout, time.monotonic)
+    lease = store.lease(owner, settings.redis_timeout, time.monotonic)
     stack.push_async_callback(lease.resign)
     startup = StartupCheck()
 

@@ -72,7 +72,7 @@ class ProxyMetrics(ServerMetrics):
         self.pair_ready = self._read_gauge("pair_ready_replicas", "Replicas ready for the pair.", "pair")
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
         self.pair_failing = self._read_gauge("pair_failing_replicas", failing, "pair")
-        expected = "Replicas expected of the service: set by operators, else learnt; 0 before."
+        expected = "Replicas expected of the service, as stated; 0 without a number."
         self.expected_replicas = self._read_gauge("expected_replicas", expected, "service")
         self.ready_replicas = self._read_gauge("ready_replicas", "Replicas of the service that are ready.", "service")
         self.sweep_seconds = Histogram(

@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from proxy.context import context
-from proxy.glossaries.owner import GlossaryOwner, owner_of_key, owner_of_word
+from proxy.glossaries.glossary import GlossaryOwner, owner_of_key, owner_of_word
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
 from shared.http.request_context import add_log_fields, add_response_headers

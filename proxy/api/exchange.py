@@ -14,7 +14,7 @@ from fastapi import Request
 from proxy.admission.keyless_bodies import FIRST_SECONDS, KeylessBody, do_nothing
 from proxy.api import auth
 from proxy.context import context
-from proxy.glossaries.owner import GlossaryOwner
+from proxy.glossaries.glossary import GlossaryOwner
 from proxy.keys.api_key import ApiKey
 from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address

@@ -50,7 +50,7 @@ class Added(Addressed):
 
 
 class ExpectedCounts(RootModel[dict[str, ReplicaCount | None]]):
-    """Expected replicas by service, such as {"apiserver-de": 3}; null: learn again."""
+    """Expected replicas by service, such as {"apiserver-de": 3}; null: no number."""
 
 
 routes = APIRouter()

@@ -13,10 +13,9 @@ from pydantic import BaseModel, Field
 
 from proxy.api import operators
 from proxy.context import context
-from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint
-from proxy.keys.grant_warnings import name_warnings, pair_warnings
+from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint, name_warnings, pair_warnings
 from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JSON
 from shared.http.request_context import add_log_fields

@@ -4,9 +4,8 @@
 - ``snapshot``: the fleet at one moment.
 - ``registry``: shares state with other proxies.
 - ``prober``: requests replicas' reports.
-- ``leader_lease``: elects the prober for all.
 - ``discovery``: addresses of host names.
-- ``expected_replicas``: how many a service should have.
+- ``expected_replicas``: how many a service, and a pair, should have.
 - ``cli``: the command line.
 - ``__main__``: runs the command line.
 - ``overrides``: operators' changes.

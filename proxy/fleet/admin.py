@@ -64,7 +64,7 @@ class FleetAdmin:
         return await self._set_kind(url, OverrideKind.SERVING)
 
     async def expect(self, counts: Mapping[str, int | None]) -> bool:
-        """Set services' numbers of replicas (None: learn); return whether shared.
+        """Set services' numbers of replicas (None: no number); return whether shared.
 
         Raises:
             InvalidRequestError: a name is no service.

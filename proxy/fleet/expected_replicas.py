@@ -1,26 +1,23 @@
-"""Expected replicas of each service: set by operators, or learnt."""
+"""Expected replicas of services, stated by operators, and of pairs."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from typing_extensions import override
 
 from proxy.fleet.discovery import MAX_ADDRESSES, is_address
-from proxy.fleet.overrides import TICK_SECONDS
 from proxy.fleet.replica import Replica, ReplicaState
+from proxy.fleet.snapshot import Snapshot
+from proxy.storage.latest_copy import LatestCopy
+from shared.languages import LanguagePair
 from shared.protocol.errors import InvalidRequestError
 
-log = logging.getLogger(__name__)
-
-# A roll has new containers beside the old ones for less time than this.
-LEARN_SECONDS: Final = 300.0
-# A proxy that looked less often, such as a paused one, saw too little to learn from.
-MAX_GAP_SECONDS: Final = 60.0
+NOT_STATED: Final = "no number stated"
 
 ReplicaCount = Annotated[int, Field(ge=0, le=MAX_ADDRESSES, strict=True)]
 
@@ -28,8 +25,8 @@ ReplicaCount = Annotated[int, Field(ge=0, le=MAX_ADDRESSES, strict=True)]
 class Expectation(BaseModel):
     """Replicas expected of one service; the record in Redis.
 
-    ``at`` is the Unix time of the operator's last command, 0 without any. A later one wins; at one time, the greater
-    count: what was learnt only grows.
+    ``at`` is the Unix time of the operator's command; the latest wins. ``learnt``: no number is stated. It was taken
+    back, or a proxy of an earlier version has only counted.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,64 +36,60 @@ class Expectation(BaseModel):
     at: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     learnt: bool = True
 
-    def replaces(self, other: Expectation) -> bool:
-        """Return whether it wins over another one of its service."""
-        return (self.at, self.count) > (other.at, other.count)
+
+def service_of(expectation: Expectation) -> str:
+    """Return the name of an expectation among all."""
+    return expectation.service
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceReplicas:
-    """Ready and expected replicas of one service."""
+    """Ready and expected replicas of one service; None: no number is stated."""
 
     service: str
     ready: int
-    expected: int
-    learnt: bool
+    expected: int | None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the service has too few replicas."""
+        return self.ready < (self.expected or 0)
 
     @property
     def why(self) -> str | None:
-        """Why the service has too few replicas; None if it has enough."""
-        if self.ready >= self.expected:
+        """Why its state is not as stated; None if it is."""
+        if self.expected is None:
+            return NOT_STATED
+        if not self.is_short:
             return None
         command = f"python -m proxy.fleet expect {self.service}={self.ready}"
         return f"{self.ready} of {self.expected} expected replicas are ready; if that is intended: {command}"
 
 
-@dataclass(slots=True)
-class _Observation:
-    """More ready replicas than expected: fewest since ``since``."""
-
-    count: int
-    since: float
-    last: float
-
-
-class ExpectedReplicas:
+class ExpectedReplicas(LatestCopy[Expectation]):
     """Expectations of the services: the host names in ``configured`` URLs.
 
     ``clock`` returns Unix seconds.
     """
 
     def __init__(self, configured: Sequence[str], clock: Callable[[], float]) -> None:
+        super().__init__(service_of, clock)
         hosts = ((url, urlsplit(url).hostname or "") for url in configured)
         self._service_by_url = {url: host for url, host in hosts if not is_address(host)}
-        self._clock = clock
-        self._by_service: dict[str, Expectation] = {}
-        self._observations: dict[str, _Observation] = {}
         self.services = tuple(dict.fromkeys(self._service_by_url.values()))
 
-    def all(self) -> list[Expectation]:
-        """Return expectations that are set or learnt."""
-        return list(self._by_service.values())
+    def number(self, service: str) -> int | None:
+        """Return a service's stated number, None without one."""
+        expectation = self.get(service)
+        return None if expectation is None or expectation.learnt else expectation.count
 
-    def get(self, service: str) -> Expectation:
-        """Return a service's expectation; 0 replicas, learnt, if unknown."""
-        return self._by_service.get(service) or Expectation(service=service, count=0)
+    @override
+    def _kept(self, records: list[Expectation]) -> list[Expectation]:
+        return [each for each in records if each.service in self.services]
 
     def is_retired(self, url: str) -> bool:
         """Return whether operators expect no replica of this configured URL."""
-        expectation = self._by_service.get(self._service_by_url.get(url, ""))
-        return expectation is not None and not expectation.learnt and expectation.count == 0
+        return self.number(self._service_by_url.get(url, "")) == 0
 
     def service_of(self, names: Iterable[str]) -> str | None:
         """Return the service of a replica with these configured URLs."""
@@ -110,29 +103,13 @@ class ExpectedReplicas:
         if errors or not named:
             raise InvalidRequestError(errors or [("body", f"names no service; {known}")])
 
-    def set(self, counts: Mapping[str, int | None]) -> list[Expectation]:
-        """Set operators' counts; None: learn again. Raise as ``check`` does."""
+    def state(self, counts: Mapping[str, int | None]) -> list[Expectation]:
+        """State services' numbers; None takes one back. Raise as ``check`` does."""
         self.check(counts)
-        now = self._clock()
         for service, count in counts.items():
-            at = max(now, self.get(service).at + TICK_SECONDS)
-            learnt = count is None
-            self._by_service[service] = Expectation(service=service, count=count or 0, at=at, learnt=learnt)
-            self._observations.pop(service, None)
-        return [self._by_service[service] for service in counts]
-
-    def merge(self, expectations: Iterable[Expectation]) -> bool:
-        """Merge other proxies' expectations; return whether anything changed."""
-        before = dict(self._by_service)
-        for each in expectations:
-            if each.service in self.services and not self.get(each.service).replaces(each):
-                self._by_service[each.service] = each
-        return self._by_service != before
-
-    def newer_than(self, expectations: Iterable[Expectation]) -> list[Expectation]:
-        """Return our expectations that replace these, or lack there."""
-        stored = {each.service: each for each in expectations}
-        return [each for each in self.all() if each.service not in stored or each.replaces(stored[each.service])]
+            at = self.next_at(service)
+            self.put(Expectation(service=service, count=count or 0, at=at, learnt=count is None))
+        return [each for each in self.all() if each.service in counts]
 
     def ready(self, addresses: Mapping[str, Iterable[str]], replicas: Mapping[str, Replica]) -> dict[str, int]:
         """Count each service's ready replicas; ``addresses`` by configured URL."""
@@ -146,31 +123,54 @@ class ExpectedReplicas:
 
     def compare(self, ready: Mapping[str, int]) -> list[ServiceReplicas]:
         """Return each service's ready and expected replicas."""
-        expected = map(self.get, self.services)
-        return [ServiceReplicas(each.service, ready.get(each.service, 0), each.count, each.learnt) for each in expected]
+        return [ServiceReplicas(each, ready.get(each, 0), self.number(each)) for each in self.services]
 
     def explains(self, ready: Mapping[str, int]) -> bool:
         """Return whether operators retired a service, and no other lacks replicas."""
         retired = {service for url, service in self._service_by_url.items() if self.is_retired(url)}
         return bool(retired) and all(
-            ready.get(service, 0) >= max(1, self.get(service).count)
+            ready.get(service, 0) >= max(1, self.number(service) or 0)
             for service in self.services
             if service not in retired
         )
 
-    def observe(self, ready: Mapping[str, int]) -> None:
-        """Learn a greater number that lasted ``LEARN_SECONDS``."""
-        now = self._clock()
-        for service in self.services:
-            known, count = self.get(service), ready.get(service, 0)
-            if not known.learnt or count <= known.count:
-                self._observations.pop(service, None)
-                continue
-            seen = self._observations.get(service)
-            if seen is None or not 0 <= now - seen.last <= MAX_GAP_SECONDS:
-                seen = self._observations[service] = _Observation(count, now, now)
-            seen.count, seen.last = min(seen.count, count), now
-            if now - seen.since >= LEARN_SECONDS:
-                del self._observations[service]
-                self._by_service[service] = known.model_copy(update={"count": seen.count})
-                log.info("expected replicas learnt", extra={"service": service, "expected": seen.count})
+
+class PairExpectations:
+    """Expected replicas of pairs, by the services that serve them.
+
+    A service is remembered after its replicas are gone. ``service_of`` returns a replica's service, or None.
+    """
+
+    def __init__(self, service_of: Callable[[str], str | None]) -> None:
+        self._service_of = service_of
+        self._ready: object = None
+        self._present: dict[LanguagePair, dict[str | None, int]] = {}
+
+    def expected(self, snapshot: Snapshot, services: Iterable[ServiceReplicas]) -> Mapping[LanguagePair, int | None]:
+        """Return the expected replicas of every known pair.
+
+        None: no service of it has a stated number. Otherwise these are the replicas that its services should have, and each other replica that has it.
+        """
+        if snapshot.ready is not self._ready:
+            self._ready = snapshot.ready
+            self._observe(snapshot)
+        stated: dict[str | None, int] = {each.service: each.expected for each in services if each.expected is not None}
+        return {pair: _expected(present, stated) for pair, present in self._present.items()}
+
+    def _observe(self, snapshot: Snapshot) -> None:
+        before = self._present
+        # A service whose replicas are gone still serves its pairs, by 0 replicas.
+        self._present = {pair: dict.fromkeys(before.get(pair, {}).keys() - {None}, 0) for pair in snapshot.ready}
+        for url, replica in snapshot.replicas.items():
+            service = self._service_of(url)
+            for pair in replica.report.pairs.by_pair if replica.report is not None else ():
+                present = self._present[pair]
+                present[service] = present.get(service, 0) + 1
+
+
+def _expected(present: Mapping[str | None, int], stated: Mapping[str | None, int]) -> int | None:
+    """Return a pair's expected replicas; None without a stated number."""
+    services = present.keys() - {None}
+    if services and services.isdisjoint(stated):
+        return None
+    return sum(stated.get(service, count) for service, count in present.items())

@@ -7,7 +7,9 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from typing_extensions import override
 
+from proxy.storage.latest_copy import LatestCopy
 from proxy.urls import replica_url
 from shared.protocol.errors import FleetFullError
 
@@ -15,8 +17,6 @@ from shared.protocol.errors import FleetFullError
 MAX_OVERRIDES: Final = 1000
 # Undone overrides are kept this long: a proxy that was away might restore the change.
 UNDONE_SECONDS: Final = 24 * 3600.0
-# Makes a URL's newer override win even if a clock was set back.
-TICK_SECONDS: Final = 0.001
 
 
 class OverrideKind(StrEnum):
@@ -50,53 +50,52 @@ class Override(BaseModel):
         return self.verdict is OverrideKind.SERVING and not self.added and self.weight is None
 
 
-class Overrides:
+def url_of(override: Override) -> str:
+    """Return the name of an override among all."""
+    return override.url
+
+
+class Overrides(LatestCopy[Override]):
     """Each URL's latest override; ``clock`` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._by_url: dict[str, Override] = {}
+        super().__init__(url_of, clock)
 
-    def all(self) -> list[Override]:
-        """Return overrides, including undone ones."""
-        return list(self._by_url.values())
-
-    def get(self, url: str) -> Override | None:
-        """Return this URL's own override."""
-        return self._by_url.get(url)
-
-    def put(self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool) -> Override:
+    def change(
+        self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
+    ) -> Override:
         """Store an override, or raise FleetFullError.
 
         A ``new_verdict`` also wins over those of the URL's names and addresses.
         """
-        before = self._by_url.get(url)
-        if before is None and len(self._by_url) >= MAX_OVERRIDES:
-            undone = [each for each in self._by_url.values() if each.is_undone()]
+        before = self.get(url)
+        if before is None and len(self.all()) >= MAX_OVERRIDES:
+            undone = [each for each in self.all() if each.is_undone()]
             if not undone:
                 raise FleetFullError(MAX_OVERRIDES)
-            del self._by_url[min(undone, key=lambda each: each.at).url]
-        at = max(self._clock(), before.at + TICK_SECONDS if before else 0.0)
+            self.drop(min(undone, key=lambda each: each.at).url)
+        at = self.next_at(url)
         since = at if new_verdict else (before.since if before else 0.0)
-        self._by_url[url] = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
-        return self._by_url[url]
+        override = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)
+        self.put(override)
+        return override
 
-    def merge(self, overrides: Iterable[Override]) -> bool:
-        """Merge other proxies' later overrides; return whether anything changed."""
-        before = dict(self._by_url)
-        for override in overrides:
-            ours = self._by_url.get(override.url)
-            if ours is None or ours.at <= override.at:
-                self._by_url[override.url] = override
-        horizon = self._clock() - UNDONE_SECONDS
-        kept = [each for each in self._by_url.values() if each.at > horizon or not each.is_undone()]
+    @override
+    def expired_in(self, stored: Iterable[Override]) -> list[str]:
+        return [each.url for each in stored if self._is_expired(each)]
+
+    def _is_expired(self, override: Override) -> bool:
+        return override.is_undone() and override.at <= self._clock() - UNDONE_SECONDS
+
+    @override
+    def _kept(self, records: list[Override]) -> list[Override]:
+        kept = [each for each in records if not self._is_expired(each)]
         kept.sort(key=lambda each: (each.is_undone(), -each.at))  # drop undone and oldest first
-        self._by_url = {each.url: each for each in kept[:MAX_OVERRIDES]}
-        return self._by_url != before
+        return kept[:MAX_OVERRIDES]
 
     def fleet_urls(self, configured: Sequence[str]) -> list[str]:
         """Return URLs from settings and operators, names not expanded."""
-        overrides = self._by_url.values()
+        overrides = self.all()
         removed = {each.url for each in overrides if each.verdict is OverrideKind.REMOVED and not each.added}
         own = sorted(each.url for each in overrides if each.verdict is not OverrideKind.REMOVED and each.added)
         # A URL that an operator added and removed follows the settings.
@@ -114,5 +113,6 @@ class Overrides:
         return latest.weight if latest else None
 
     def _of(self, url: str, names: Iterable[str]) -> list[Override]:
-        overrides = [self._by_url[each] for each in {url, *names} if each in self._by_url]
+        found = map(self.get, {url, *names})
+        overrides = [each for each in found if each is not None]
         return [each for each in overrides if each.verdict is not OverrideKind.REMOVED or not each.added]

@@ -88,7 +88,6 @@ class Prober:
                 done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
-        registry.observe_services()
         registry.swept.set()
         self._log_changes()
 

@@ -11,12 +11,14 @@ from types import MappingProxyType
 from typing import Final
 
 from proxy.fleet.expected_replicas import Expectation, ExpectedReplicas, ServiceReplicas
-from proxy.fleet.leader_lease import LeaderLease
-from proxy.fleet.overrides import UNDONE_SECONDS, Override, OverrideKind, Overrides
+from proxy.fleet.overrides import Override, OverrideKind, Overrides
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.fleet.store import REMEMBERED_SECONDS, FleetStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
+from proxy.storage.latest_copy import D, LatestCopy
+from proxy.storage.lease import LeaderLease
+from proxy.storage.records import LatestRecords
 from shared.languages import LanguagePair
 
 log = logging.getLogger(__name__)
@@ -107,61 +109,44 @@ class Registry:
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
     ) -> Override:
         """Apply an override here at once, or raise FleetFullError."""
-        override = self.overrides.put(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
+        override = self.overrides.change(url, verdict, added=added, weight=weight, new_verdict=new_verdict)
         self._rebuild()
         return override
 
     async def share_override(self, override: Override) -> bool:
         """Write an override for other proxies; return False if later sweeps must."""
-        if self.redis_is_away:
-            return False
-        with self._noting_errors("overrides"):
-            await self._store.write_overrides([override])
-        return "overrides" not in self._errors
+        return await self._share("overrides", self._store.overrides, [override])
 
     async def sync_overrides(self) -> None:
         """Merge overrides with Redis, in both directions."""
-        if self.redis_is_away:
-            return
-        with self._noting_errors("overrides"):
-            stored = await self._store.read_overrides(renew=self.is_leader)
-            if self.overrides.merge(stored):
-                self._rebuild()
-            stored_at = {each.url: each.at for each in stored}
-            if missing := [each for each in self.overrides.all() if each.at > stored_at.get(each.url, 0.0)]:
-                await self._store.write_overrides(missing)
-            horizon = self._clock() - UNDONE_SECONDS
-            if expired := [each.url for each in stored if each.is_undone() and each.at <= horizon]:
-                await self._store.delete_overrides(expired)
+        await self._sync("overrides", self._store.overrides, self.overrides)
 
     def expect(self, counts: Mapping[str, int | None]) -> list[Expectation]:
-        """Set operators' counts here at once; raise InvalidRequestError if wrong."""
-        expectations = self.expected.set(counts)
+        """State services' numbers here at once; raise InvalidRequestError if wrong."""
+        expectations = self.expected.state(counts)
         self._rebuild()
         return expectations
 
     async def share_expected(self, expectations: Iterable[Expectation]) -> bool:
         """Write expectations for other proxies; return False if later sweeps must."""
-        if self.redis_is_away:
-            return False
-        with self._noting_errors("expected"):
-            await self._store.write_expected(expectations)
-        return "expected" not in self._errors
+        return await self._share("expected", self._store.expected, expectations)
 
     async def sync_expected(self) -> None:
         """Merge expectations with Redis, in both directions."""
+        await self._sync("expected", self._store.expected, self.expected)
+
+    async def _share(self, subject: str, stored: LatestRecords[D], records: Iterable[D]) -> bool:
+        if self.redis_is_away:
+            return False
+        with self._noting_errors(subject):
+            await stored.write(records)
+        return subject not in self._errors
+
+    async def _sync(self, subject: str, stored: LatestRecords[D], copy: LatestCopy[D]) -> None:
         if self.redis_is_away:
             return
-        with self._noting_errors("expected"):
-            stored = await self._store.read_expected(renew=self.is_leader)
-            if self.expected.merge(stored):
-                self._rebuild()
-            if missing := self.expected.newer_than(stored):
-                await self._store.write_expected(missing)
-
-    def observe_services(self) -> None:
-        """Learn expected replicas from those that are ready."""
-        self.expected.observe(self._ready)
+        with self._noting_errors(subject):
+            await stored.sync(copy, self._rebuild, renew=self.is_leader)
 
     async def read_shared(self) -> dict[str, Replica]:
         """Return the leader's replicas by URL; empty without Redis."""

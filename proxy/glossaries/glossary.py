@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Annotated, Final, Self, TypeVar, cast
 
 from pydantic import (
@@ -30,6 +32,36 @@ from shared.protocol.errors import (
 from shared.protocol.headers import mask_secrets
 from shared.protocol.translate_request import MAX_PHRASE_CHARS, term_error
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
+
+# 128 bits: nobody finds a second word with the same digest.
+_DIGEST_BYTES: Final = 16
+_DOMAIN: Final = b"pairway-glossary"
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryOwner:
+    """An owner; ``name`` is in the names of its keys in Redis.
+
+    ``expires``: its glossaries are deleted some time after their last use. Otherwise they live as long as the API key.
+    """
+
+    name: str
+    expires: bool
+
+
+def owner_of_key(key_id: str) -> GlossaryOwner:
+    """Return the owner that an API key is."""
+    return GlossaryOwner(f"key-{key_id}", expires=False)
+
+
+def owner_of_word(word: str) -> GlossaryOwner:
+    """Return the owner that a presented word is, where keys are off.
+
+    Redis gets only the digest. It hides long words; short ones can be guessed.
+    """
+    digest = blake2b(word.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES, person=_DOMAIN)
+    return GlossaryOwner(f"word-{digest.hexdigest()}", expires=True)
+
 
 M = TypeVar("M", bound=BaseModel)
 

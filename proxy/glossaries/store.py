@@ -5,26 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from proxy.glossaries.glossary import MAX_GLOSSARY_BYTES, Glossary, GlossaryDraft, GlossaryInfo
-from proxy.glossaries.owner import GlossaryOwner
-from proxy.redis_client import BoundedRedis, RedisKeys, StoreUnavailableError
+from proxy.glossaries.glossary import MAX_GLOSSARY_BYTES, Glossary, GlossaryDraft, GlossaryInfo, GlossaryOwner
+from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError
+from proxy.storage.owned_records import OwnedRecords
+from proxy.storage.records import Codec, RecordContendedError, update_record
 from shared.protocol.answers import KEEPS_NO_WORDS
 from shared.protocol.errors import (
     GlossariesFullError,
     GlossariesUnavailableError,
-    PairwayError,
     TooLargeError,
     UnknownGlossaryError,
 )
 
 log = logging.getLogger(__name__)
-
-M = TypeVar("M", bound=BaseModel)
 
 # Of one owner.
 MAX_GLOSSARIES: Final = 100
@@ -40,104 +39,11 @@ KEY_CHECK_SECONDS: Final = 24 * 3600
 # Owners whose renewal this proxy remembers; a forgotten one is renewed again.
 MAX_RENEWED: Final = 10_000
 PURGE_SECONDS: Final = 3600.0
-# Owners purged in one call, and calls of one purge; the next purge continues.
-PURGE_PAGE: Final = 20
-MAX_PURGE_PAGES: Final = 500
 # Calls at once: records are large.
 MAX_CALLS: Final = 8
-# The owner's other clients may change a glossary at the same moment.
-MAX_TRIES: Final = 5
 # Larger records are read and written in a thread.
 INLINE_BYTES: Final = 16_384
 INLINE_ENTRIES: Final = 500
-
-# Renew an owner. ``list`` is its list, ARGV[1] its name, ARGV[2] the beginning of its records' names, ARGV[3] seconds to
-# live or '', ARGV[4] the Unix time of its next purge.
-_RENEW: Final = """
-local function renew(list, owners)
-    if ARGV[3] ~= '' then
-        redis.call('EXPIRE', list, ARGV[3])
-        for _, id in ipairs(redis.call('HKEYS', list)) do
-            redis.call('EXPIRE', ARGV[2] .. id, ARGV[3])
-        end
-    end
-    redis.call('ZADD', owners, ARGV[4], ARGV[1])
-end
-"""
-# Forget what an owner's glossaries count, in ``bytes``: its part of all, and its own.
-_FORGET_BYTES: Final = """
-local function forget_bytes(bytes, owner)
-    redis.call('HINCRBY', bytes, 'all', 0 - tonumber(redis.call('HGET', bytes, owner) or 0))
-    redis.call('HDEL', bytes, owner)
-end
-"""
-# KEYS: list, owners.
-RENEW_SCRIPT: Final = f"""{_RENEW}
-if redis.call('EXISTS', KEYS[1]) == 1 then
-    renew(KEYS[1], KEYS[2])
-end
-"""
-# Write a glossary unless it changed since read. KEYS: list, owners, bytes; ARGV[5]: id, ARGV[6]: version read or 0,
-# ARGV[7]: record, ARGV[8]: its line in the list, ARGV[9]: its size, ARGV[10]: most glossaries, ARGV[11]: most bytes.
-WRITE_SCRIPT: Final = f"""{_RENEW}{_FORGET_BYTES}
-if redis.call('EXISTS', KEYS[1]) == 0 then
-    forget_bytes(KEYS[3], ARGV[1])
-end
-local line = redis.call('HGET', KEYS[1], ARGV[5])
-local before = line and cjson.decode(line) or {{version = 0, size = 0}}
-if before.version ~= tonumber(ARGV[6]) then
-    return 0
-end
-if not line and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[10]) then
-    return -1
-end
-local more = tonumber(ARGV[9]) - before.size
-if more > 0 and tonumber(redis.call('HGET', KEYS[3], 'all') or 0) + more > tonumber(ARGV[11]) then
-    return -2
-end
-redis.call('SET', ARGV[2] .. ARGV[5], ARGV[7])
-redis.call('HSET', KEYS[1], ARGV[5], ARGV[8])
-redis.call('HINCRBY', KEYS[3], 'all', more)
-redis.call('HINCRBY', KEYS[3], ARGV[1], more)
-renew(KEYS[1], KEYS[2])
-return 1
-"""
-# Delete a glossary. KEYS: list, owners, bytes, record; ARGV[1]: owner, ARGV[2]: id.
-DELETE_SCRIPT: Final = f"""{_FORGET_BYTES}
-local line = redis.call('HGET', KEYS[1], ARGV[2])
-if not line then
-    return 0
-end
-local size = cjson.decode(line).size
-redis.call('DEL', KEYS[4])
-redis.call('HDEL', KEYS[1], ARGV[2])
-redis.call('HINCRBY', KEYS[3], 'all', -size)
-redis.call('HINCRBY', KEYS[3], ARGV[1], -size)
-if redis.call('EXISTS', KEYS[1]) == 0 then
-    redis.call('ZREM', KEYS[2], ARGV[1])
-    forget_bytes(KEYS[3], ARGV[1])
-end
-return 1
-"""
-# Forget owners that expired, or whose API key is deleted. KEYS: owners, bytes; ARGV[1]: Unix time, ARGV[2]: time of the
-# next look at a key that exists, ARGV[3]: most owners; then beginnings of names: lists, records, API keys.
-PURGE_SCRIPT: Final = f"""{_FORGET_BYTES}
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
-for _, owner in ipairs(due) do
-    local key = string.match(owner, '^key%-(.+)$')
-    if key and redis.call('EXISTS', ARGV[6] .. key) == 1 then
-        redis.call('ZADD', KEYS[1], ARGV[2], owner)
-    else
-        for _, id in ipairs(redis.call('HKEYS', ARGV[4] .. owner)) do
-            redis.call('DEL', ARGV[5] .. owner .. ':' .. id)
-        end
-        redis.call('DEL', ARGV[4] .. owner)
-        forget_bytes(KEYS[2], owner)
-        redis.call('ZREM', KEYS[1], owner)
-    end
-end
-return #due
-"""
 
 
 class _Line(BaseModel):
@@ -150,18 +56,26 @@ class _Line(BaseModel):
     info: GlossaryInfo
 
 
-class GlossaryStore(BoundedRedis):
+_LINES: Final = Codec("line of a glossary", _Line.model_dump_json, _Line.model_validate_json)
+_GLOSSARIES: Final = Codec("glossary", Glossary.model_dump_json, Glossary.model_validate_json)
+
+
+class GlossaryStore:
     """Glossaries in Redis, over connections of their own; ``clock`` gives Unix seconds.
 
     Every method raises GlossariesUnavailableError if Redis is away or refuses to write.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
-        super().__init__(url, timeout, MAX_CALLS)
-        self._keys = RedisKeys(prefix)
+        self._redis = RedisConnection(url, timeout, MAX_CALLS)
+        self._records = OwnedRecords(self._redis, RedisKeys(prefix))
         self._clock = clock
         self._renewed: dict[str, float] = {}
         self._change = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.close()
 
     async def create(self, owner: GlossaryOwner, draft: GlossaryDraft) -> Glossary:
         """Store a new glossary.
@@ -177,8 +91,9 @@ class GlossaryStore(BoundedRedis):
     async def list_all(self, owner: GlossaryOwner) -> list[GlossaryInfo]:
         """Return the owner's readable glossaries, the oldest first."""
         await self.renew(owner)
-        lines: list[str] = await self._run("HVALS", self._keys.glossaries(owner.name))
-        parsed = [line.info for each in lines if (line := _parse(_Line, each)) is not None]
+        with _mapped_errors():
+            lines = await self._records.lines(owner.name)
+        parsed = [line.info for each in lines if (line := _LINES.decode(each)) is not None]
         return sorted(parsed, key=lambda info: (info.created_at, info.id))
 
     async def info(self, owner: GlossaryOwner, glossary_id: str) -> GlossaryInfo:
@@ -193,9 +108,10 @@ class GlossaryStore(BoundedRedis):
     async def read(self, owner: GlossaryOwner, glossary_id: str) -> Glossary:
         """Return a glossary with its entries; raise UnknownGlossaryError without one."""
         await self.renew(owner)
-        record: str | None = await self._run("GET", self._keys.glossary(owner.name, glossary_id))
+        with _mapped_errors():
+            record = await self._records.text(owner.name, glossary_id)
         small = len(record or "") <= INLINE_BYTES
-        glossary = _parse(Glossary, record) if small else await asyncio.to_thread(_parse, Glossary, record)
+        glossary = _GLOSSARIES.decode(record) if small else await asyncio.to_thread(_GLOSSARIES.decode, record)
         if glossary is None:
             raise UnknownGlossaryError(glossary_id)
         return glossary
@@ -211,18 +127,24 @@ class GlossaryStore(BoundedRedis):
             GlossariesFullError: all owners together have too many bytes.
             TooLargeError: it has too many bytes.
         """
+
+        async def read() -> tuple[Glossary, int]:
+            glossary = await self.read(owner, glossary_id)
+            return glossary, glossary.version
+
+        async def replace(version: int, glossary: Glossary) -> bool:
+            return await self._write(owner, glossary, version)
+
         async with self._change:
-            for _ in range(MAX_TRIES):
-                before = await self.read(owner, glossary_id)
-                after = change(before)
-                if await self._write(owner, after, before.version):
-                    return after
-        raise GlossariesUnavailableError("The glossary was changed by other requests at every try.")
+            try:
+                return await update_record(read, replace, change)
+            except RecordContendedError as error:
+                detail = "The glossary was changed by other requests at every try."
+                raise GlossariesUnavailableError(detail) from error
 
     async def delete(self, owner: GlossaryOwner, glossary_id: str) -> None:
         """Delete a glossary; raise UnknownGlossaryError without one."""
-        record = self._keys.glossary(owner.name, glossary_id)
-        if not await self._run("EVAL", DELETE_SCRIPT, 4, *self._names(owner), record, owner.name, glossary_id):
+        if not await self._run_write(owner, glossary_id, "", "", "", 0):
             raise UnknownGlossaryError(glossary_id)
 
     async def renew(self, owner: GlossaryOwner) -> None:
@@ -234,7 +156,8 @@ class GlossaryStore(BoundedRedis):
         if not owner.expires or now < self._renewed.get(owner.name, -math.inf) + RENEW_SECONDS:
             return
         try:
-            await self._run("EVAL", RENEW_SCRIPT, 2, *self._names(owner)[:2], *self._renewal(owner))
+            with _mapped_errors():
+                await self._records.renew(owner.name, KEPT_SECONDS, now + KEPT_SECONDS)
         except GlossariesUnavailableError:  # a Redis that refuses to write can still be read
             return
         self._renewed.pop(owner.name, None)
@@ -244,13 +167,9 @@ class GlossaryStore(BoundedRedis):
 
     async def purge(self) -> None:
         """Forget owners that expired, and delete the glossaries of deleted API keys."""
-        now, keys = self._clock(), self._keys
-        names = (keys.glossaries(""), keys.glossary("", "").removesuffix(":"), keys.api_key(""))
-        for _ in range(MAX_PURGE_PAGES):
-            arguments = (now, now + KEY_CHECK_SECONDS, PURGE_PAGE, *names)
-            due: int = await self._run("EVAL", PURGE_SCRIPT, 2, keys.glossary_owners, keys.glossary_bytes, *arguments)
-            if due < PURGE_PAGE:
-                return
+        now = self._clock()
+        with _mapped_errors():
+            await self._records.purge(now, now + KEY_CHECK_SECONDS)
 
     async def tick(self) -> None:
         """Purge, unless Redis is away."""
@@ -263,17 +182,16 @@ class GlossaryStore(BoundedRedis):
         """Return whether it is written; not if its version in Redis differs."""
         entries = sum(len(each.entries) for each in glossary.dictionaries)
         small = entries <= INLINE_ENTRIES
-        record = glossary.model_dump_json() if small else await asyncio.to_thread(glossary.model_dump_json)
+        record = _GLOSSARIES.encode(glossary) if small else await asyncio.to_thread(_GLOSSARIES.encode, glossary)
         size = len(record.encode())
         if size > MAX_GLOSSARY_BYTES:
             raise TooLargeError("The glossary", size=size, limit=MAX_GLOSSARY_BYTES, unit="bytes as JSON")
         size += OVERHEAD_BYTES
-        line = _Line(version=glossary.version, size=size, info=glossary.info).model_dump_json()
-        arguments = (*self._renewal(owner), glossary.id, version, record, line, size, MAX_GLOSSARIES, MAX_STORED_BYTES)
-        written: int = await self._run("EVAL", WRITE_SCRIPT, 3, *self._names(owner), *arguments)
+        line = _LINES.encode(_Line(version=glossary.version, size=size, info=glossary.info))
+        written = await self._run_write(owner, glossary.id, version, record, line, size)
         if written == -2:  # expired ones may still be counted
             await self.purge()
-            written = await self._run("EVAL", WRITE_SCRIPT, 3, *self._names(owner), *arguments)
+            written = await self._run_write(owner, glossary.id, version, record, line, size)
         if written == -1:
             detail = f"You have {MAX_GLOSSARIES} glossaries, which is the maximum; delete one."
             raise GlossariesFullError(detail, limit=MAX_GLOSSARIES, unit="glossaries")
@@ -282,35 +200,29 @@ class GlossaryStore(BoundedRedis):
             raise GlossariesFullError(detail, limit=MAX_STORED_BYTES, unit="bytes")
         return bool(written)
 
+    async def _run_write(
+        self, owner: GlossaryOwner, glossary_id: str, version: int | str, record: str, line: str, size: int
+    ) -> int:
+        """Run the script; '' as ``record`` deletes, '' as ``version`` means any."""
+        seconds = KEPT_SECONDS if owner.expires else KEY_CHECK_SECONDS
+        lifetime, purge_at = KEPT_SECONDS if owner.expires else "", self._clock() + seconds
+        limits = MAX_GLOSSARIES, MAX_STORED_BYTES
+        values = owner.name, glossary_id, version, record, line, size, limits, lifetime, purge_at
+        with _mapped_errors():
+            return await self._records.write(*values)
+
     async def _line(self, owner: GlossaryOwner, glossary_id: str) -> _Line:
-        line = _parse(_Line, await self._run("HGET", self._keys.glossaries(owner.name), glossary_id))
+        with _mapped_errors():
+            line = _LINES.decode(await self._records.line(owner.name, glossary_id))
         if line is None:
             raise UnknownGlossaryError(glossary_id)
         return line
 
-    def _names(self, owner: GlossaryOwner) -> tuple[str, str, str]:
-        return self._keys.glossaries(owner.name), self._keys.glossary_owners, self._keys.glossary_bytes
 
-    def _renewal(self, owner: GlossaryOwner) -> tuple[str | float, ...]:
-        """Return the first arguments of scripts that renew."""
-        seconds = KEPT_SECONDS if owner.expires else KEY_CHECK_SECONDS
-        lifetime = KEPT_SECONDS if owner.expires else ""
-        return owner.name, self._keys.glossary(owner.name, ""), lifetime, self._clock() + seconds
-
-    async def _run(self, *command: str | float) -> Any:
-        try:
-            return await self._call(*command)
-        except StoreUnavailableError as error:
-            # Callers learn no addresses of Redis.
-            raise GlossariesUnavailableError("Glossaries cannot be read or changed now.") from error
-
-
-def _parse(model: type[M], record: str | None) -> M | None:
-    """Return the record; None without one, or if it is unreadable."""
-    if record is None:
-        return None
+@contextmanager
+def _mapped_errors() -> Generator[None]:
     try:
-        return model.model_validate_json(record)
-    except (ValidationError, PairwayError) as error:
-        log.warning("glossary cannot be read", extra={"error": type(error).__name__})
-        return None
+        yield
+    except StoreUnavailableError as error:
+        # Callers learn no addresses of Redis.
+        raise GlossariesUnavailableError("Glossaries cannot be read or changed now.") from error

@@ -1,16 +1,12 @@
 """API keys: records, authentication, quotas; ``python -m proxy.keys``.
 
-- ``api_key``: a key's record and creation.
+- ``api_key``: a key's record and creation; warnings about grants.
 - ``caller``: a caller's identity and permissions.
 - ``authenticator``: callers and operators.
 - ``metering``: counts and refunds usage.
 - ``quota``: limits' windows and headers.
-- ``cached_store``: keys read recently.
-- ``store``: keys and usage in Redis.
-- ``grant_warnings``: unserved pairs, names used twice.
-- ``backup_format``: a backup's file.
-- ``backup``: export and import.
-- ``cli_arguments``: the command line's arguments.
-- ``cli``: the command line.
+- ``store``: keys and usage in Redis, and keys read recently.
+- ``backup``: a backup's file, export and import.
+- ``cli``: the command line and its arguments.
 - ``__main__``: runs the command line.
 """

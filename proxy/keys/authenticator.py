@@ -11,12 +11,11 @@ from typing import Final
 from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
-from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.caller import Caller
 from proxy.keys.metering import KeyMeter
-from proxy.keys.store import KeyStore
+from proxy.keys.store import CachedKeyStore, KeyStore
 from proxy.metrics import ProxyMetrics
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
 from shared.protocol.headers import BEARER, parse_bearer
 

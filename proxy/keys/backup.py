@@ -5,11 +5,136 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
+from itertools import islice
+from typing import Annotated, Final, TypeVar
 
-from proxy.keys.api_key import ApiKey
-from proxy.keys.backup_format import Backup, BackupEntry, BackupError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from proxy.keys.api_key import MAX_CHARS, MAX_UNIX, ApiKey
 from proxy.keys.store import MAX_KEYS, OVER_SECONDS, KeyStore
 from shared.protocol.errors import KeysFullError
+from shared.protocol.headers import mask_secrets
+from shared.version import VERSION
+
+FORMAT: Final = "pairway-keys"
+FORMAT_VERSION: Final = 1
+# The most keys, each with the most pairs (200 of 80 characters), and headroom for names in JSON escapes.
+MAX_BYTES: Final = MAX_KEYS * 20 * 1024
+# A header or checksum is shorter than this; a longer line is not parsed as one.
+_MAX_EDGE_BYTES: Final = 1024
+# A day and a month.
+_MAX_WINDOWS: Final = 2
+# Of a message about a wrong line.
+_MAX_PLACES: Final = 5
+_MAX_PLACE_CHARS: Final = 60
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class BackupError(ValueError):
+    """The backup cannot be used as a whole; the message says why."""
+
+
+class _Header(BaseModel):
+    """First line; a later format may add fields."""
+
+    format: str
+    version: int
+    created_at: Annotated[FiniteFloat, Field(ge=0, le=MAX_UNIX)]
+    pairway: str
+
+
+class _Footer(BaseModel):
+    """Last line: number of keys, SHA-256 of all lines before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    keys: int
+    sha256: str
+
+
+class BackupEntry(BaseModel):
+    """One key, and its characters in that UTC day and month."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    key: ApiKey
+    chars_used: Annotated[
+        dict[Annotated[str, Field(max_length=10)], Annotated[int, Field(ge=0, le=MAX_CHARS)]],
+        Field(max_length=_MAX_WINDOWS),
+    ] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """All keys at ``created_at`` (Unix seconds)."""
+
+    created_at: float
+    entries: Sequence[BackupEntry]
+
+
+def encode(backup: Backup) -> bytes:
+    """Return a backup's file."""
+    header = _Header(format=FORMAT, version=FORMAT_VERSION, created_at=backup.created_at, pairway=VERSION)
+    models = (header, *backup.entries)
+    lines = b"".join(b"%s\n" % model.model_dump_json(exclude_none=True).encode() for model in models)
+    footer = _Footer(keys=len(backup.entries), sha256=sha256(lines).hexdigest())
+    return lines + footer.model_dump_json().encode() + b"\n"
+
+
+def decode(content: bytes) -> Backup:
+    """Return the backup in a file.
+
+    Raises:
+        BackupError: the file is foreign, newer, truncated or altered.
+    """
+    if not content.strip():
+        raise BackupError("the backup is empty; give what export wrote")
+    if len(content) > MAX_BYTES:
+        raise BackupError(f"the backup has more than {MAX_BYTES} bytes, more than {MAX_KEYS} keys need")
+    first, *lines = content.removesuffix(b"\n").split(b"\n")
+    header = _edge(_Header, first)
+    if header is None or header.format != FORMAT:
+        raise BackupError(f"this is no backup of keys: its first line must have the format {FORMAT}")
+    if header.version != FORMAT_VERSION:
+        written = f"the backup has format version {header.version}, of Pairway {header.pairway[:40]!r}"
+        raise BackupError(
+            f"{written}; this is Pairway {VERSION}, which reads {FORMAT_VERSION}: import it with that one"
+        )
+    last = lines.pop() if lines else b""
+    footer = _edge(_Footer, last)
+    if footer is None:
+        raise BackupError("the backup is truncated: its last line must have the number of keys and the checksum")
+    if footer.keys != len(lines):
+        raise BackupError(f"the backup was altered: it has {len(lines)} keys, and its last line says {footer.keys}")
+    covered = b"".join(b"%s\n" % line for line in (first, *lines))
+    if footer.sha256 != sha256(covered).hexdigest():
+        raise BackupError("the backup was altered: its checksum does not fit; use an unchanged copy")
+    entries = [_entry(number, line) for number, line in enumerate(lines, start=2)]
+    if len({entry.key.id for entry in entries}) < len(entries):
+        raise BackupError("the backup has the same key twice")
+    return Backup(header.created_at, entries)
+
+
+def _edge(kind: type[M], line: bytes) -> M | None:
+    """Parse a first or last line; None if it is another."""
+    if len(line) > _MAX_EDGE_BYTES:
+        return None
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _entry(number: int, line: bytes) -> BackupEntry:
+    """Parse a key's line; raise BackupError without its content."""
+    try:
+        return BackupEntry.model_validate_json(line)
+    except ValidationError as error:
+        places = (".".join(map(str, item["loc"])) for item in error.errors(include_url=False, include_input=False))
+        wrong = mask_secrets(", ".join(place[:_MAX_PLACE_CHARS] for place in islice(places, _MAX_PLACES)))
+        raise BackupError(f"line {number} of the backup is not a key of this version; wrong: {wrong}") from None
 
 
 class Outcome(StrEnum):

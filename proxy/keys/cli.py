@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -22,19 +23,122 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from proxy.fleet.store import FleetStore
-from proxy.keys.api_key import Grant, KeyChanges, KeyView, mint
-from proxy.keys.backup import ImportedKey, Outcome, export_keys, import_keys
-from proxy.keys.backup_format import MAX_BYTES, Backup, BackupError, decode, encode
-from proxy.keys.cli_arguments import parse
-from proxy.keys.grant_warnings import name_warnings, pair_warnings
+from proxy.keys.api_key import ID, MAX_UNIX, Grant, KeyChanges, KeyView, Scope, mint, name_warnings, pair_warnings
+from proxy.keys.backup import (
+    MAX_BYTES,
+    Backup,
+    BackupError,
+    ImportedKey,
+    Outcome,
+    decode,
+    encode,
+    export_keys,
+    import_keys,
+)
 from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
 from proxy.settings import ProxySettings
+from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import PairwayError, UnknownKeyError
+from shared.protocol.priority import Priority
 from shared.protocol.validation_errors import operator_errors
 from shared.runtime.exit_codes import EXIT_CONFIG
 from shared.runtime.settings import SettingsError, load_settings
+
+NONE: Final = "none"
+_UNITS: Final = {"h": 3600, "d": 86_400}
+_COMMANDS: Final = {
+    "create": "create a key and show it once",
+    "list": "list all keys",
+    "show": "show a key and its usage",
+    "limit": "change a key; absent options keep their values",
+    "revoke": "refuse a key from now on",
+    "export": "write a backup of all keys: hashes and limits, no secrets",
+    "import": "read a backup; a key that was revoked since stays revoked",
+}
+
+
+def _limit(text: str) -> int | None:
+    if text == NONE:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text[:80]!r} is not a whole number; write one such as 20, or {NONE}"
+        ) from None
+
+
+def _pairs(text: str) -> list[str] | None:
+    return None if text == NONE else [part.strip() for part in text.split(",")]
+
+
+def _end(text: str) -> float | None:
+    """Parse 30d, 12h, a future date or time (default UTC)."""
+    if text == NONE:
+        return None
+    right = f"write 30d, 12h, a date such as 2030-01-31, a time such as 2030-01-31T12:00, or {NONE}"
+    now = time.time()
+    if match := re.fullmatch(r"(\d{1,9})([hd])", text, re.ASCII):
+        at = now + int(match[1]) * _UNITS[match[2]]
+    else:
+        try:
+            read = datetime.fromisoformat(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a time; {right}") from None
+        at = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    if at <= now:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is in the past; {right}")
+    if at > MAX_UNIX:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is after the year 9999; {right}")
+    return at
+
+
+def _id(text: str) -> str:
+    """Refuse whole keys without repeating them: other users can read command lines."""
+    if not ID.fullmatch(text):
+        raise argparse.ArgumentTypeError("an id has 12 hexadecimal digits: the middle of a key, never the key itself")
+    return text
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m proxy.keys", description="Manage API keys.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in _COMMANDS.items():
+        command = commands.add_parser(name, help=text)
+        if name == "export":
+            command.add_argument("--output", type=Path, help="file, readable by its owner only; default: stdout")
+        else:
+            command.add_argument("--json", action="store_true", help="print JSON")
+        if name == "import":
+            command.add_argument("--input", type=Path, help="file that export wrote; default: stdin")
+            command.add_argument(
+                "--undo-revocations",
+                action="store_true",
+                help="make keys valid again that were revoked after the backup",
+            )
+        if name in {"show", "limit", "revoke"}:
+            command.add_argument("id", type=_id, help="12 hexadecimal digits, the middle of the key")
+        if name in {"create", "limit"}:
+            _add_grant(command, required=name == "create")
+    return parser.parse_args(arguments)
+
+
+def _add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
+    def add(name: str, text: str, **more: Any) -> None:
+        command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)
+
+    add("--name", "name of the key's holder", required=required)
+    add("--scope", "permission; may be repeated", dest="scopes", action="append", choices=list(map(str, Scope)))
+    add("--requests-per-minute", f"most requests in a clock minute, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-day", f"most characters in a UTC day, or {NONE}", type=_limit, metavar="N")
+    add("--chars-per-month", f"most characters in a UTC month, or {NONE}", type=_limit, metavar="N")
+    add("--pairs", f"permitted pairs, such as en-de,en-fr, or {NONE} for all", type=_pairs)
+    add("--ceiling", "most urgent priority", choices=list(map(str, Priority)))
+    add("--cached", "whether its requests may use the cache", action=argparse.BooleanOptionalAction)
+    add("--expires", f"end of the key: 30d, 12h, a date or a time, or {NONE}", dest="expires_at", type=_end)
+
 
 EXIT_REFUSED: Final = 1
 EXIT_USAGE: Final = 2

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proxy.keys.api_key import ApiKey, key_refusal
-from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window, limit_headers
+from proxy.keys.store import CachedKeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import CharactersUsedError, KeysUnavailableError, RateLimitedError, TooLargeError
 

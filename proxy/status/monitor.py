@@ -9,13 +9,12 @@ from typing import Final
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
-from proxy.redis_client import StoreUnavailableError
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
-from proxy.status.figure_ring import FigureRing, slot_at
-from proxy.status.figures import SLOT_SECONDS
+from proxy.status.figures import SLOT_SECONDS, FigureRing, slot_at
 from proxy.status.proxy_summary import ProxySummary
 from proxy.status.store import StatusStore
+from proxy.storage.connection import StoreUnavailableError
 from shared.languages import LanguagePair
 from shared.version import VERSION
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from proxy.status.figure_ring import SLOTS
-from proxy.status.figures import SlotFigures
+from proxy.status.figures import SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent
-
-log = logging.getLogger(__name__)
 
 # 90 slots of at most 400 bytes, and 50 events of at most 700 in the worst case; usually 10 kB.
 MAX_SUMMARY_BYTES: Final = 96 * 1024
@@ -48,12 +44,3 @@ def encode(summary: ProxySummary) -> str:
         events = summary.events[len(summary.events) // 2 + 1 :]
         slots = summary.slots if summary.events else summary.slots[len(summary.slots) // 2 + 1 :]
         summary = summary.model_copy(update={"events": events, "slots": slots})
-
-
-def parse(record: str) -> ProxySummary | None:
-    """Return the summary; None if another version wrote something else."""
-    try:
-        return ProxySummary.model_validate_json(record)
-    except ValidationError as error:
-        log.debug("summary cannot be read", extra={"errors": error.error_count()})
-        return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
-from proxy.redis_client import BoundedRedis, RedisKeys
-from proxy.status.proxy_summary import MAX_SUMMARY_BYTES, ProxySummary, encode, parse
+from proxy.status.proxy_summary import MAX_SUMMARY_BYTES, ProxySummary, encode
+from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.records import Codec, IndexedRecords
 
 # Proxies that are shown, the latest first; their summaries take at most 3 MiB.
 MAX_PROXIES: Final = 32
@@ -14,36 +16,35 @@ SUMMARY_SECONDS: Final = 900
 # A proxy writes, then reads.
 MAX_CALLS: Final = 1
 
-# KEYS: index, summary; ARGV: name, record, Unix time, seconds to live, most proxies.
-WRITE_SCRIPT: Final = """
-redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[4])
-redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3] - ARGV[4])
-redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -ARGV[5] - 1)
-redis.call('EXPIRE', KEYS[1], ARGV[4])
-return 1
-"""
+# One at a time: parsing one takes a millisecond.
+PAGE: Final = 1
+
+_CODEC: Final = Codec("summary of a proxy", encode, ProxySummary.model_validate_json, logging.DEBUG)
 
 
-class StatusStore(BoundedRedis):
+class StatusStore:
     """Summaries of proxies; each expires. Failures raise StoreUnavailableError."""
 
     def __init__(self, url: str, prefix: str, timeout: float) -> None:
-        super().__init__(url, timeout, MAX_CALLS)
-        self._keys = RedisKeys(prefix)
+        keys, self._redis = RedisKeys(prefix), RedisConnection(url, timeout, MAX_CALLS)
+        self._summaries = IndexedRecords(
+            self._redis,
+            _CODEC,
+            keys.proxies,
+            keys.proxy,
+            most=MAX_PROXIES,
+            max_bytes=MAX_SUMMARY_BYTES,
+            page=PAGE,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._redis.close()
 
     async def write(self, summary: ProxySummary) -> None:
         """Write a proxy's summary for ``SUMMARY_SECONDS``."""
-        keys = self._keys.proxies, self._keys.proxy(summary.name)
-        values = summary.name, encode(summary), summary.at, SUMMARY_SECONDS, MAX_PROXIES
-        await self._call("EVAL", WRITE_SCRIPT, len(keys), *keys, *values)
+        await self._summaries.put({summary.name: summary}, at=summary.at, seconds=SUMMARY_SECONDS)
 
     async def read(self) -> list[ProxySummary]:
         """Return readable summaries of the latest ``MAX_PROXIES`` proxies."""
-        names: list[str] = await self._call("ZREVRANGE", self._keys.proxies, 0, MAX_PROXIES - 1)
-        summaries: list[ProxySummary] = []
-        for name in names:  # one after the other: parsing one takes a millisecond
-            record: str = await self._call("GETRANGE", self._keys.proxy(name), 0, MAX_SUMMARY_BYTES - 1)
-            if record and (summary := parse(record)) is not None:
-                summaries.append(summary)
-        return summaries
+        return [each for each in (await self._summaries.latest()).values() if each is not None]

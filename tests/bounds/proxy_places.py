@@ -9,21 +9,20 @@ import random
 from collections.abc import Sequence
 from typing import Any, cast
 
-from typing_extensions import override
-
 from proxy.admission.retry_after import MAX_CALLERS, RetryAfter
 from proxy.api.compat import language_codes
 from proxy.api.compat.deepl import languages as deepl_languages
 from proxy.api.compat.libretranslate import languages as libretranslate_languages
 from proxy.cache.memory_cache import MemoryCache
-from proxy.glossaries.cache import MAX_CACHED_ENTRIES, GlossaryCache
-from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
-from proxy.glossaries.owner import GlossaryOwner, owner_of_word
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft, GlossaryOwner, owner_of_word
 from proxy.glossaries.store import MAX_RENEWED, GlossaryStore
+from proxy.glossaries.term_finder import MAX_CACHED_ENTRIES, GlossaryCache
 from proxy.keys import caller
 from proxy.keys.api_key import ApiKey, Scope
-from proxy.keys.cached_store import MAX_KNOWN, CachedKeyStore
+from proxy.keys.store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
+from proxy.storage.connection import RedisKeys
+from proxy.storage.owned_records import OwnedRecords
 from tests.bounds.places import Place, cache_place, fresh_tag
 
 _CLOCK = iter(range(10**9))
@@ -38,13 +37,13 @@ class _Keys:
         return _KEY.model_copy(update={"id": key_id})
 
 
-class _Redis(GlossaryStore):
-    """A store whose Redis answers yes."""
+class _Redis:
+    """A Redis that answers yes."""
 
-    @override
-    async def _run(self, *_: object) -> Any:
-        """Answer each command."""
-        return 1
+    async def send(self, commands: Sequence[object], **_: object) -> list[Any]:
+        """Answer each command: a list exists, and is empty."""
+        answers: list[Any] = [1, []]
+        return answers[: len(commands)]
 
 
 class _Glossaries:
@@ -70,7 +69,8 @@ def proxy_places() -> Sequence[Place]:
     detector, scores = LanguageDetector(), LanguageScores([("en", 1.0)], has_letters=True)
     retry_after = RetryAfter(lambda: 0.0, random.Random(1))  # noqa: S311 - jitter, not secrets
     keys = CachedKeyStore(cast("Any", _Keys()), lambda: float(next(_CLOCK)), serves_without_redis=True)
-    owners = _Redis("redis://127.0.0.1:1/0", "test:", 1.0, lambda: float(next(_CLOCK)))
+    owners = GlossaryStore("redis://127.0.0.1:1/0", "test:", 1.0, lambda: float(next(_CLOCK)))
+    owners._records = OwnedRecords(cast("Any", _Redis()), RedisKeys("test:"))
     glossaries = GlossaryCache(cast("Any", _Glossaries()), lambda: float(next(_CLOCK)))
     memory = MemoryCache(100_000, lambda: 0.0)
     return (
@@ -97,9 +97,9 @@ def proxy_places() -> Sequence[Place]:
             lambda number: retry_after.schedule(f"address {number}", 1.0, 1.0, 1.0),
         ),
         Place(
-            "proxy.keys.cached_store.CachedKeyStore._known",
+            "proxy.storage.recent_copies.RecentCopies._copies",
             MAX_KNOWN,
-            lambda: len(keys._known),
+            lambda: len(keys._copies._copies),
             lambda number: keys.look_up(f"{number:012x}"),
         ),
         Place(
@@ -110,9 +110,9 @@ def proxy_places() -> Sequence[Place]:
         ),
         # In entries of glossaries, their words included; those of deleted ones too, until others take their place.
         Place(
-            "proxy.glossaries.cache.GlossaryCache._known",
+            "proxy.storage.recent_copies.RecentCopies._copies",
             MAX_CACHED_ENTRIES,
-            lambda: glossaries._size,
+            lambda: glossaries._copies.size,
             lambda number: glossaries.get(owner_of_word(f"word {number}"), f"{number}"),
             holds_texts=True,
             offers=MAX_CACHED_ENTRIES // ENTRIES + 5,

@@ -12,11 +12,11 @@ from fastapi.routing import APIRoute
 from proxy.app import create_app, create_operator_app
 from proxy.cache.redis_cache import RedisCache
 from proxy.context import ProxyContext
-from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.prober import Prober
 from proxy.keys.metering import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.settings import ProxySettings
+from proxy.storage.lease import LeaderLease
 from tests.proxy.proxies import nowhere
 
 OPERATOR_PATHS = {

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from apiserver.settings import ApiServerSettings
-from proxy.fleet.leader_lease import RENEW_SECONDS, LeaderLease
 from proxy.fleet.store import FleetStore
 from proxy.settings import ProxySettings
+from proxy.storage.lease import RENEW_SECONDS
 from shared.runtime.background import PERIOD_JITTER
 from shared.runtime.settings import SettingsError, load_settings
 from tests.proxy.proxies import proxy
@@ -81,9 +81,7 @@ def test_secrets_are_not_in_repr_or_errors() -> None:
 
 def test_lease_and_report_lifetimes_bound_a_leader_change() -> None:
     settings = ProxySettings()
-    ttl = LeaderLease(
-        FleetStore("redis://nowhere", "x:", 1, time.time), "me", settings.redis_timeout, time.monotonic
-    ).ttl
+    ttl = FleetStore("redis://nowhere", "x:", 1, time.time).lease("me", settings.redis_timeout, time.monotonic).ttl
     hand_over = ttl + (1 + PERIOD_JITTER) * RENEW_SECONDS + settings.redis_timeout
     assert hand_over < 3
     assert settings.report_ttl > hand_over

@@ -27,7 +27,7 @@ test("the worst issues come first, and pairs are one", () => {
     redis_runbook: "redis-is-away",
     pairs: [pair("en-de", "bad", 0), pair("en-fr", "bad", 1), pair("en-ja", "bad", 0), pair("de-en", "warn", 1)],
     replicas: [replica("http://a", "warn", "starting"), replica("http://b", "bad", "down")],
-    services: { de: { ready: 1, expected: 2, why: "1 of 2" }, fr: { ready: 1, expected: 1, why: null } },
+    services: { de: { ready: 1, expected: 2, why: "1 of 2" }, fr: { ready: 1, expected: 1, why: null }, es: { ready: 1, expected: null, why: "no number stated" } },
   };
   const found = findIssues(status).map(({ level, kind, subject }) => [level, kind, subject]);
   assert.deepEqual(found, [

@@ -59,12 +59,12 @@ def diagnose_replica(
     return _FULL if avoided else _OK
 
 
-def diagnose_pair(*, ready: int, failing: int, expected: int) -> Diagnosis:
+def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosis:
     """Return how bad the state of a pair is."""
     if ready <= failing:
         return Diagnosis("bad", runbook="a-pair-is-unavailable")
     if failing:
         return Diagnosis("warn", runbook="a-replica-is-failing")
-    if ready < expected:
+    if expected is not None and ready < expected:
         return Diagnosis("warn", runbook="replicas-are-missing")
     return _OK

@@ -40,9 +40,9 @@ class ServiceHealth(BaseModel):
     """Ready and expected replicas of a service, a host name in PROXY_REPLICAS."""
 
     ready: int
-    expected: int = Field(description="Set by operators, else the most that were ready for minutes; 0 before.")
-    learnt: bool = Field(description="Whether it was learnt; false: an operator set it.")
-    why: str | None = Field(description="What is missing, and the command if it is intended; null: nothing.")
+    expected: int | None = Field(description="As operators stated it; null: no number stated.")
+    learnt: bool = Field(default=False, description="Always false; it will go.")
+    why: str | None = Field(description="What is missing, or that no number is stated; null: all is as stated.")
 
 
 class RedisHealth(BaseModel):
@@ -121,7 +121,7 @@ def fleet_status(
     is_whole = (
         all(pair["ready"] and not pair["failing"] for pair in pairs.values())
         and redis_error is None
-        and not any(each.why for each in services)
+        and not any(each.is_short for each in services)
         and all(replica.state is not ReplicaState.DOWN for replica in snapshot.replicas.values())
     )
     return "ok" if is_whole else "degraded"
@@ -129,10 +129,7 @@ def fleet_status(
 
 def service_lines(services: Iterable[ServiceReplicas]) -> dict[str, ServiceHealth]:
     """Return each service's line."""
-    return {
-        each.service: ServiceHealth(ready=each.ready, expected=each.expected, learnt=each.learnt, why=each.why)
-        for each in services
-    }
+    return {each.service: ServiceHealth(ready=each.ready, expected=each.expected, why=each.why) for each in services}
 
 
 class ChangeLine(BaseModel):
@@ -216,13 +213,13 @@ MAX_PAIRS: Final = 500
 
 
 class PairStatus(BaseModel):
-    """One known pair; ``expected`` comes from the expected replicas of its services."""
+    """One known pair; ``expected``: null if no number is stated."""
 
     pair: str
     level: Level
     ready: int
     failing: int
-    expected: int
+    expected: int | None
     total: int
     runbook: str | None
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from random import Random
 
 from proxy.balancing.local_stats import LocalStats
-from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.overrides import OverrideKind
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.store import FleetStore
+from proxy.storage.lease import LeaderLease
 from tests.conftest import PREFIX
 
 TIMEOUT = 0.25
@@ -52,7 +52,7 @@ async def proxy_at(
 ) -> AsyncGenerator[ProxyParts]:
     store = FleetStore(url, PREFIX, patience, clock)
     try:
-        lease = LeaderLease(store, owner, TIMEOUT, monotonic)
+        lease = store.lease(owner, TIMEOUT, monotonic)
         await lease.renew()
         local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
         yield ProxyParts(

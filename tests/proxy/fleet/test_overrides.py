@@ -25,7 +25,7 @@ class Clock:
 def put(
     overrides: Overrides, url: str, verdict: OverrideKind, *, added: bool = False, weight: float | None = None
 ) -> Override:
-    return overrides.put(url, verdict, added=added, weight=weight, new_verdict=True)
+    return overrides.change(url, verdict, added=added, weight=weight, new_verdict=True)
 
 
 def test_unchanged_replica_serves() -> None:
@@ -62,11 +62,11 @@ def test_weight_alone_keeps_the_kind() -> None:
     overrides = Overrides(clock)
     put(overrides, ONE, OverrideKind.DRAINED)
     clock.now += 1
-    overrides.put(NAME, OverrideKind.SERVING, added=True, weight=2.0, new_verdict=False)
+    overrides.change(NAME, OverrideKind.SERVING, added=True, weight=2.0, new_verdict=False)
     assert overrides.kind(ONE, [NAME]) is OverrideKind.DRAINED
     assert overrides.weight(ONE, [NAME]) == overrides.weight(TWO, [NAME]) == 2.0
     clock.now += 1
-    overrides.put(ONE, OverrideKind.DRAINED, added=False, weight=0.5, new_verdict=False)
+    overrides.change(ONE, OverrideKind.DRAINED, added=False, weight=0.5, new_verdict=False)
     assert (overrides.weight(ONE, [NAME]), overrides.weight(TWO, [NAME])) == (0.5, 2.0)
 
 

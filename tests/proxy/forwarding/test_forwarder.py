@@ -13,7 +13,6 @@ from typing_extensions import override
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import Leg, RequestCost, TranslationCall
-from proxy.fleet.leader_lease import LeaderLease
 from proxy.fleet.registry import Registry
 from proxy.fleet.store import FleetStore
 from proxy.forwarding.forwarder import Forwarder
@@ -84,7 +83,7 @@ async def test_attempt_that_a_hedge_spared_is_refunded() -> None:
     selector = ReplicaSelector(stats, rng)
     policies = RetryPolicy(selector, stats, budget, 3), HedgingPolicy(selector, stats, budget, 3)
     store = FleetStore("redis://127.0.0.1:1", PREFIX, 1, time.time)
-    lease = LeaderLease(store, "me", 1, time.monotonic)
+    lease = store.lease("me", 1, time.monotonic)
     registry = Registry(store, lease, (), report_ttl=5, clock=time.time, on_snapshot=stats.apply_snapshot)
     registry.snapshot = FLEET
     forwarder = Forwarder(registry, LostThenAnswered(stats), stats, metrics, *policies)

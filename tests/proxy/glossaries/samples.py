@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from proxy.glossaries.glossary import Dictionary, GlossaryDraft
-from proxy.glossaries.owner import owner_of_key, owner_of_word
+from proxy.glossaries.glossary import Dictionary, GlossaryDraft, owner_of_key, owner_of_word
 
 ALICE, BOB = owner_of_word("alice's word"), owner_of_word("bob's word")
 KEY = owner_of_key("0123456789ab")

@@ -8,17 +8,16 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from proxy.glossaries import cache as glossary_cache
-from proxy.glossaries.cache import (
-    AWAY_SECONDS,
+from proxy.glossaries import term_finder
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
+from proxy.glossaries.store import GlossaryStore
+from proxy.glossaries.term_finder import (
     ENTRY_BYTES,
     FRESH_SECONDS,
-    KNOWN_SECONDS,
     GlossaryCache,
     ReadyGlossary,
 )
-from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
-from proxy.glossaries.store import GlossaryStore
+from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from shared.languages import LanguagePair
 from shared.protocol.errors import GlossariesUnavailableError, UnknownGlossaryError
 from tests.conftest import PREFIX, RedisServer
@@ -114,9 +113,10 @@ async def test_redis_is_asked_again_after_a_pause(
 
 
 async def test_entries_in_memory_are_bounded(
-    cache: GlossaryCache, store: GlossaryStore, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+    clock: HandClock, store: GlossaryStore, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(glossary_cache, "MAX_CACHED_ENTRIES", 25)
+    monkeypatch.setattr(term_finder, "MAX_CACHED_ENTRIES", 25)
+    cache = GlossaryCache(store, clock)
     ids = [(await store.create(ALICE, draft(dictionary(**many_entries(10))))).id for _ in range(3)]
     for each in (*ids, ids[2], ids[1]):
         await cache.get(ALICE, each)

@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from proxy.glossaries import store as glossary_store
-from proxy.glossaries.glossary import MAX_ENTRIES, Dictionary, Glossary, GlossaryDraft
-from proxy.glossaries.owner import GlossaryOwner, owner_of_word
+from proxy.glossaries.glossary import MAX_ENTRIES, Dictionary, Glossary, GlossaryDraft, GlossaryOwner, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, MAX_GLOSSARIES, RENEW_SECONDS, GlossaryStore
+from proxy.storage import records
+from proxy.storage.owned_records import PURGE_PAGE
 from shared.languages import LanguagePair
 from shared.protocol.errors import (
     GlossariesFullError,
@@ -121,7 +122,7 @@ async def test_changes_at_once_are_all_kept(
     store: GlossaryStore, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those of one proxy take turns; those of two try again."""
-    monkeypatch.setattr(glossary_store, "MAX_TRIES", 100)
+    monkeypatch.setattr(records, "MAX_TRIES", 100)
     glossary = await store.create(ALICE, draft())
 
     other = GlossaryStore(redis.url, PREFIX, 10.0, HandClock())
@@ -266,7 +267,7 @@ async def test_remembered_renewals_are_bounded(
 
 
 async def test_expired_owners_are_purged(store: GlossaryStore, redis: RedisServer, clock: HandClock) -> None:
-    for n in range(glossary_store.PURGE_PAGE + 5):
+    for n in range(PURGE_PAGE + 5):
         await store.create(owner_of_word(f"word {n}"), draft())
     await store.purge()
     assert len(redis.keys()) > 50, "not due"
@@ -339,7 +340,7 @@ async def test_unreadable_records_are_left_out(
         await store.read(ALICE, bad.id)
     redis.client.hset(f"{PREFIX}glossaries:{ALICE.name}", bad.id, '{"version": 1, "size": 1}')
     assert await store.list_all(ALICE) == [good.info]
-    assert "glossary cannot be read" in caplog.text
+    assert "record cannot be read" in caplog.text
     assert "secret" not in caplog.text
     await store.delete(ALICE, bad.id)
 

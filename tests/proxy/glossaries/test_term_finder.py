@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from proxy.glossaries.cache import GlossaryCache
 from proxy.glossaries.glossary import Dictionary
 from proxy.glossaries.store import GlossaryStore
-from proxy.glossaries.term_finder import INLINE_CHARS, TermFinder
+from proxy.glossaries.term_finder import INLINE_CHARS, GlossaryCache, TermFinder
 from shared.protocol.errors import InvalidRequestError, UnknownGlossaryError
 from shared.protocol.translate_request import MAX_PHRASES, TranslateRequest
 from shared.runtime.turns import LoopTurns

@@ -15,8 +15,8 @@ import pytest
 
 from proxy.keys.api_key import Grant, mint
 from proxy.keys.authenticator import Authenticator
-from proxy.keys.cached_store import AWAY_SECONDS, KNOWN_SECONDS
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
+from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from tests.conftest import RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.integration.keyed_proxies import (
@@ -44,7 +44,7 @@ async def one() -> AsyncGenerator[FakeReplica]:
 def frozen(redis: RedisServer, running: RunningProxy) -> Generator[None]:
     """Freeze Redis, for whose answers to keys the proxy waits for a moment only, while it is frozen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running.context.keys.store, "_timeout", 0.5)
+        patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
         redis.server.signal(signal.SIGSTOP)
         try:
             yield
@@ -198,7 +198,7 @@ async def test_redis_too_full_to_count_can_still_be_read(
             return response.status_code == 200
 
         await wait_until(counted, 10, "usage can be counted again")
-    keys = [record for record in caplog.records if record.name == "proxy.keys.cached_store"]
+    keys = [record for record in caplog.records if record.name == "proxy.storage.recent_copies"]
     assert [record.message for record in keys] == ["usage of keys cannot be counted", "usage of keys is counted again"]
     assert "Redis refuses to write: " in str(vars(keys[0])["error"])
 
@@ -230,6 +230,6 @@ async def test_slow_redis_delays_a_request_until_its_deadline_at_most(
             await waits.wait()
             raise AssertionError
 
-        monkeypatch.setattr(store, "_execute", slow)
+        monkeypatch.setattr(store.redis, "call", slow)
         status, problem, _ = await ask(running, shown, x_timeout_ms="100")
         assert (status, problem["code"]) == (504, "deadline-exceeded")

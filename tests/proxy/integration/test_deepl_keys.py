@@ -99,7 +99,7 @@ async def test_redis_that_pauses_is_waited_for(own_redis: RedisServer) -> None:
     async with replicas(fake), guarded(fake, own_redis.url) as running:
         shown, _ = await new_key(running)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
             patch.setattr(translate, "QUEUE_SECONDS", 30.0)
             own_redis.server.signal(signal.SIGSTOP)
             try:

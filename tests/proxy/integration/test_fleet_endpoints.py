@@ -145,7 +145,7 @@ async def test_unknown_and_removed_replicas_are_404() -> None:
 async def test_override_count_is_bounded() -> None:
     async with proxy([NOBODY], operator_token=TOKEN) as running:
         for n in range(MAX_OVERRIDES):
-            running.context.fleet.registry.overrides.put(
+            running.context.fleet.registry.overrides.change(
                 f"http://h{n}", OverrideKind.DRAINED, added=False, weight=None, new_verdict=True
             )
         response = await send_command(running, "add", "http://127.0.0.1:2")
@@ -398,7 +398,7 @@ async def test_wrong_expected_replicas_are_refused(
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
     assert message in response.json()["detail"]
     assert (await serving_by_name.health())["services"] == {
-        "de": {"ready": 0, "expected": 0, "learnt": True, "why": None}
+        "de": {"ready": 0, "expected": None, "learnt": False, "why": "no number stated"}
     }
     for headers, refusal in (({}, 401), ({"Authorization": "Bearer wrong"}, 403)):
         assert (

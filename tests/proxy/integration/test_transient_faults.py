@@ -103,7 +103,7 @@ async def test_caller_sees_nothing_of_a_redis_that_pauses(fake: FakeReplica, own
     async with proxy([fake], own_redis.url, **PATIENT, **CLOSED) as running:
         shown, _ = await new_key(running)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
             own_redis.server.signal(signal.SIGSTOP)
             try:
                 task = send(running, api_key=shown)

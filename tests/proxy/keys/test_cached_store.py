@@ -8,18 +8,17 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from proxy.keys import cached_store
+from proxy.keys import store as key_store
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cached_store import (
-    AWAY_SECONDS,
+from proxy.keys.store import (
     FRESH_SECONDS,
-    KNOWN_SECONDS,
     MAX_STRANGERS,
     MAX_WAITING_STRANGERS,
     CachedKeyStore,
+    KeyStore,
 )
-from proxy.keys.store import KeyStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import StoreUnavailableError
+from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from shared.protocol.errors import KeysUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
@@ -52,7 +51,7 @@ async def test_record_is_believed_unread_for_a_second(store: KeyStore) -> None:
 async def test_known_keys_are_bounded_and_the_oldest_goes(
     store: KeyStore, own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached_store, "MAX_KNOWN", 2)
+    monkeypatch.setattr(key_store, "MAX_KNOWN", 2)
     clock = HandClock()
     cached, keys = CachedKeyStore(store, clock, serves_without_redis=True), [await new_key(store) for _ in range(3)]
     for key in (keys[0], keys[1], keys[0], keys[2]):
@@ -113,7 +112,7 @@ async def test_keys_are_known_for_an_hour_without_redis(store: KeyStore, own_red
 
 async def test_guessed_ids_leave_turns_to_known_keys(own_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """They wait for a few turns of their own, and say nothing about Redis when these end."""
-    monkeypatch.setattr(cached_store, "MAX_TURN_SECONDS", 0.05)
+    monkeypatch.setattr(key_store, "MAX_TURN_SECONDS", 0.05)
     store = KeyStore(own_redis.url, PREFIX, 60.0, time.time)
     clock = HandClock()
     cached, key = CachedKeyStore(store, clock, serves_without_redis=True), await new_key(store)

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cached_store import CachedKeyStore
 from proxy.keys.metering import KeyMeter
 from proxy.keys.quota import DAY_SECONDS
-from proxy.keys.store import KeyStore
+from proxy.keys.store import CachedKeyStore, KeyStore
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import KeyRefusedError, KeysUnavailableError, RateLimitedError, TooLargeError
 from tests.conftest import PREFIX, RedisServer

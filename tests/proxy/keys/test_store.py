@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
@@ -15,7 +14,6 @@ import pytest
 from proxy.keys import store as key_store
 from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, Limit, UsageResult
-from proxy.redis_client import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 
@@ -184,23 +182,3 @@ async def test_record_of_an_earlier_version_loads(store: key_store.KeyStore, red
 async def test_record_without_month_limit_suits_earlier_versions(store: key_store.KeyStore, redis: RedisServer) -> None:
     key = await new_key(store, chars_per_day=1)
     assert "chars_per_month" not in json.loads(redis.client.get(f"{PREFIX}key:{key.id}"))
-
-
-async def test_calls_without_a_free_slot_fail_in_time(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_store, "MAX_CALLS", 1)
-    store = key_store.KeyStore(redis.url, PREFIX, 30.0, time.time)
-    answers = asyncio.Event()
-
-    async def slow(*_: object) -> None:
-        await answers.wait()
-
-    monkeypatch.setattr(store, "_execute", slow)
-    first = asyncio.create_task(store.read("0" * 12))
-    await asyncio.sleep(0)  # it has the turn, for as long as it takes
-    monkeypatch.setattr(store, "_timeout", 0.1)
-    async with asyncio.timeout(20):
-        found = await asyncio.gather(*(store.read("0" * 12) for _ in range(10)), return_exceptions=True)
-    assert Counter(type(each) for each in found) == {StoreUnavailableError: 10}
-    answers.set()
-    assert await first is None
-    await store.close()

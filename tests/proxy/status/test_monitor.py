@@ -11,8 +11,7 @@ from proxy.balancing.local_stats import LocalStats
 from proxy.metrics import ProxyMetrics
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed
-from proxy.status.figure_ring import FigureRing
-from proxy.status.figures import Totals
+from proxy.status.figures import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor, open_breakers
 from proxy.status.store import StatusStore
 from shared.runtime.metrics import RequestSample

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from proxy.fleet.expected_replicas import ServiceReplicas
-from proxy.status.pair_expectations import PairExpectations
+from proxy.fleet.expected_replicas import PairExpectations, ServiceReplicas
 from tests.proxy.samples import pair, replica, snapshot
 
 A, B, C = "http://10.0.0.1:1", "http://10.0.0.2:1", "http://10.0.0.3:1"
@@ -11,8 +10,8 @@ DE, FR = pair("en>de"), pair("en>fr")
 SERVICES = {A: "de", B: "de", C: None}
 
 
-def service(expected: int, *, learnt: bool = True) -> list[ServiceReplicas]:
-    return [ServiceReplicas("de", 0, expected, learnt)]
+def service(expected: int | None) -> list[ServiceReplicas]:
+    return [ServiceReplicas("de", 0, expected)]
 
 
 def test_addresses_are_expected_as_they_are() -> None:
@@ -21,9 +20,17 @@ def test_addresses_are_expected_as_they_are() -> None:
     assert expectations.expected(fleet, service(3)) == {DE: 0, FR: 1}
 
 
-def test_service_that_learnt_nothing_expects_its_replicas() -> None:
+def test_service_without_a_number_has_none_for_its_pairs() -> None:
     expectations = PairExpectations(SERVICES.get)
-    assert expectations.expected(snapshot(replica(A, "en>de"), replica(B, "en>de")), service(0)) == {DE: 2}
+    fleet = snapshot(replica(A, "en>de"), replica(B, "en>de"), replica(C, "en>de", "en>fr"))
+    assert expectations.expected(fleet, service(None)) == {DE: None, FR: 1}
+
+
+def test_service_without_a_number_counts_as_it_is_beside_others() -> None:
+    expectations = PairExpectations({A: "de", B: "fr"}.get)
+    fleet = snapshot(replica(A, "en>de"), replica(B, "en>de"))
+    services = [ServiceReplicas("de", 1, 2), ServiceReplicas("fr", 1, None)]
+    assert expectations.expected(fleet, services) == {DE: 3}
 
 
 def test_service_without_replicas_keeps_its_pairs() -> None:
@@ -32,5 +39,5 @@ def test_service_without_replicas_keeps_its_pairs() -> None:
     assert expectations.expected(whole, service(3)) == {DE: 4, FR: 1}
     left = snapshot(replica(C, "en>de", "en>fr"), remembered=("en>de",))
     assert expectations.expected(left, service(3)) == {DE: 4, FR: 1}
-    assert expectations.expected(left, service(0, learnt=False)) == {DE: 1, FR: 1}
+    assert expectations.expected(left, service(0)) == {DE: 1, FR: 1}
     assert expectations.expected(snapshot(), service(3)) == {}

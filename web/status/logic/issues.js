@@ -18,7 +18,7 @@ export function findIssues(status) {
     if (LEVELS.includes(each.level)) issues.push({ level: each.level, kind: each.cause, subject: each.url, why: each.why, runbook: each.runbook });
   }
   for (const [service, each] of Object.entries(status.services)) {
-    if (each.why === null) continue;
+    if (each.why === null || each.expected === null) continue;
     const values = { ready: each.ready, expected: each.expected };
     issues.push({ level: "warn", kind: "service", subject: service, values, why: each.why, runbook: "replicas-are-missing" });
   }

@@ -31,7 +31,7 @@ export function Pairs({ state, actions, text, format }) {
                 <th scope="row"><${Level} level=${each.level} label=${text(`level.${each.level}`)} />${each.pair}</th>
                 <td class="figure">${format.count(each.ready)}</td>
                 <td class=${`figure ${each.failing ? "bad" : ""}`}>${format.count(each.failing)}</td>
-                <td class="figure">${format.count(each.expected)}</td>
+                <td class="figure">${each.expected === null ? text("pair.not-stated") : format.count(each.expected)}</td>
                 <td><${RunbookLink} text=${text} runbook=${each.runbook} /></td>
               </tr>`,
             )}

@@ -90,11 +90,11 @@ def test_failing_replicas_degrade_the_status() -> None:
 
 
 def test_missing_replicas_degrade_the_status() -> None:
-    whole = ServiceReplicas("de", 3, 3, learnt=False)
+    whole = ServiceReplicas("de", 3, 3)
     assert rendered(snapshot(GOOD), services=(whole,)).status == "ok"
-    more = ServiceReplicas("de", 4, 3, learnt=False)
+    more = ServiceReplicas("de", 4, 3)
     assert rendered(snapshot(GOOD), services=(more,)).status == "ok"
-    page = rendered(snapshot(GOOD), services=(whole, ServiceReplicas("fr", 0, 1, learnt=True)))
+    page = rendered(snapshot(GOOD), services=(whole, ServiceReplicas("fr", 0, 1)))
     assert page.status == "degraded"
     assert page.services["de"].model_dump() == {"ready": 3, "expected": 3, "learnt": False, "why": None}
     assert (page.services["fr"].ready, page.services["fr"].expected) == (0, 1)
@@ -114,6 +114,13 @@ async def parts() -> AsyncGenerator[ProxyParts]:
 
 
 @pytest.fixture
+def test_service_without_a_number_says_so_and_degrades_nothing() -> None:
+    page = rendered(snapshot(GOOD), services=(ServiceReplicas("de", 0, None),))
+    assert page.status == "ok"
+    line = {"ready": 0, "expected": None, "learnt": False, "why": "no number stated"}
+    assert page.services["de"].model_dump() == line
+
+
 def view(parts: ProxyParts) -> FleetView:
     local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
     return FleetView(parts.registry, local_stats, NOW)

@@ -1,12 +1,12 @@
-"""The names of keys in Redis, and its errors as ours."""
+"""The connection to Redis: names of keys, errors as ours, turns and time-outs."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import time
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
@@ -14,15 +14,8 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from deploy.process import ManagedProcess
 from deploy.redis_server import find_redis_server, private_socket, socket_command, socket_url, wait_for_redis
 from proxy.cache.redis_cache import RedisCache
-from proxy.redis_client import (
-    BoundedRedis,
-    RedisKeys,
-    StoreUnavailableError,
-    WriteRefusedError,
-    connect,
-    mapped_errors,
-)
-from tests.conftest import RedisServer
+from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError, WriteRefusedError, mapped_errors
+from tests.conftest import PREFIX, RedisServer
 
 
 def test_key_names_are_those_that_running_proxies_use() -> None:
@@ -74,21 +67,21 @@ async def test_both_clients_reach_a_unix_socket(tmp_path: Path) -> None:
     binary = find_redis_server()
     assert binary is not None
     with private_socket(tmp_path) as path:
-        client: Any = connect(socket_url(path), 5.0, 1)  # partly untyped in redis-py
+        client = RedisConnection(socket_url(path), 5.0, 1)
         cache = RedisCache(socket_url(path), "x:", time.time, time.monotonic)
-        with pytest.raises(StoreUnavailableError, match=r"^Redis: no such file or directory$"), mapped_errors(5.0):
-            await client.get("name")
+        with pytest.raises(StoreUnavailableError, match=r"^Redis: no such file or directory$"):
+            await client.call("GET", "name")
         process = ManagedProcess(socket_command(binary, tmp_path, path), tmp_path / "log")
         process.start()
         try:
             await wait_for_redis(path)
-            await client.set("name", "value")
-            assert await client.get("name") == "value"
+            await client.call("SET", "name", "value")
+            assert await client.call("GET", "name") == "value"
             cache.write(b"key", b"text", time.time() + 60)
             await cache.flush()
-            assert len(await client.keys("*")) == 2
+            assert len(await client.call("KEYS", "*")) == 2
         finally:
-            await client.aclose()
+            await client.close()
             await cache.close()
             process.stop()
 
@@ -96,27 +89,44 @@ async def test_both_clients_reach_a_unix_socket(tmp_path: Path) -> None:
 async def test_pause_of_the_event_loop_is_no_time_out(redis: RedisServer) -> None:
     """Answers that came while the loop stood still are read, in a call under way and in one that opens a connection."""
     seconds = 0.5
-    store = BoundedRedis(redis.url, seconds, 4)
-
-    async def call() -> object:
-        return await getattr(store, "_call")("ECHO", "x")  # noqa: B009 - only subclasses call it
-
+    connection = RedisConnection(redis.url, seconds, 4)
     try:
-        assert await call() == "x"
-        waiting = [asyncio.create_task(call()) for _ in range(8)]
+        assert await connection.call("ECHO", "x") == "x"
+        waiting = [asyncio.create_task(connection.call("ECHO", "x")) for _ in range(8)]
         await asyncio.sleep(0)
         time.sleep(2 * seconds)  # noqa: ASYNC251 - the pause
         assert await asyncio.gather(*waiting) == ["x"] * 8
     finally:
-        await store.close()
+        await connection.close()
 
 
 async def test_silent_redis_is_a_time_out(own_redis: RedisServer) -> None:
-    store = BoundedRedis(own_redis.url, 0.2, 4)
+    connection = RedisConnection(own_redis.url, 0.2, 4)
     own_redis.server.signal(signal.SIGSTOP)
     try:
         with pytest.raises(StoreUnavailableError, match=r"within 0\.2 s"):
-            await getattr(store, "_call")("ECHO", "x")  # noqa: B009 - only subclasses call it
+            await connection.call("ECHO", "x")
+        with pytest.raises(StoreUnavailableError, match=r"within 0\.4 s"):
+            await connection.send([("ECHO", "x")])
     finally:
         own_redis.server.signal(signal.SIGCONT)
-        await store.close()
+        await connection.close()
+
+
+async def test_commands_sent_together_have_an_answer_each(redis: RedisServer) -> None:
+    connection = RedisConnection(redis.url, 5.0, 1)
+    try:
+        assert await connection.send([("ECHO", "x"), ("EXISTS", "nothing")]) == ["x", 0]
+        with pytest.raises(StoreUnavailableError, match="unknown command"):
+            await connection.send([("ECHO", "x"), ("NONSENSE",)])
+    finally:
+        await connection.close()
+
+
+async def test_calls_without_a_free_turn_fail_in_time(redis: RedisServer) -> None:
+    connection = RedisConnection(redis.url, 0.3, 1)
+    async with asyncio.timeout(20):
+        calls = [connection.call("BLPOP", f"{PREFIX}nothing", 15), *(connection.call("ECHO", "x") for _ in range(10))]
+        found: list[object] = await asyncio.gather(*calls, return_exceptions=True)
+    assert Counter(type(each) for each in found) == {StoreUnavailableError: 11}
+    await connection.close()

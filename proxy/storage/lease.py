@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from proxy.fleet.store import FleetStore
-from proxy.redis_client import StoreUnavailableError
+from proxy.storage.connection import RedisConnection, StoreUnavailableError
+from proxy.storage.scripts import hold_lease
 from shared.runtime.background import PERIOD_JITTER
 
 log = logging.getLogger(__name__)
@@ -22,11 +22,15 @@ NOT_ASKED: Final = "not asked yet"
 class LeaderLease:
     """Our lease, which ends before Redis' copy: two proxies never lead.
 
-    A killed holder is replaced within 2.4 s (docs/decisions/0012-operator-changes.md). ``clock`` is monotonic.
+    A killed holder is replaced within 2.4 s (docs/decisions/0012-operator-changes.md). ``name`` is the lease's key,
+    ``clock`` is monotonic.
     """
 
-    def __init__(self, store: FleetStore, owner: str, redis_timeout: float, clock: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(
+        self, redis: RedisConnection, name: str, owner: str, redis_timeout: float, clock: Callable[[], float]
+    ) -> None:
+        self._redis = redis
+        self._name = name
         self._owner = owner
         self._clock = clock
         self._until = 0.0
@@ -42,7 +46,7 @@ class LeaderLease:
         """Take or renew the lease; without Redis, ours ends after ``ttl``."""
         started = self._clock()
         try:
-            is_ours = await self._store.hold_lease(self._owner, self.ttl)
+            is_ours = bool(await hold_lease(self._redis, self._name, self._owner, int(self.ttl * 1000)))
         except StoreUnavailableError as error:
             if self.error in {None, NOT_ASKED}:
                 log.warning("redis away, continuing alone", extra={"error": str(error)})
@@ -62,6 +66,6 @@ class LeaderLease:
             return
         self._until = 0.0
         try:
-            await self._store.release_lease(self._owner)
+            await hold_lease(self._redis, self._name, self._owner, 0)
         except StoreUnavailableError as error:
             log.info("leader lease not released, it will expire", extra={"error": str(error)})
