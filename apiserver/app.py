@@ -37,8 +37,8 @@ from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
 from apiserver.shadowing.shadow_traffic import ShadowTraffic
 from apiserver.shadowing.slowdown_monitor import SlowdownMonitor
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
+from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections

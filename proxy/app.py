@@ -82,10 +82,11 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
         host_rule=CLIENT_HOSTS,
     )
     apis = mounts.select(settings.compat)
-    fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
+    serve_translate = mounts.translate_handler(apis)
+    fast_handlers = {"/translate": serve_translate, **mounts.fast_handlers(apis)}
     configure_app(app, origins, fast_handlers, mounts.find_renderer(apis))
     for routes in (
-        translate.routes,
+        translate.create_routes(serve_translate),
         detect.routes,
         glossaries.routes,
         status.routes,

@@ -7,9 +7,9 @@ from typing import Annotated, Final, NamedTuple, cast
 
 from pydantic import BaseModel, Field, StrictStr, WithJsonSchema
 
+from proxy.exchange.fields import parse_unique
 from shared.languages import InvalidTagError, canonical_tag
-from shared.parsing.json_reader import refuse_repeated_names
-from shared.parsing.request_parser import read_members, validate_members
+from shared.parsing.request_parser import validate_members
 from shared.protocol.answers import Translation, Translations
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.limits import Limits
@@ -68,7 +68,10 @@ def parse_client_request(body: bytes, limits: Limits) -> ClientRequest:
     Raises:
         PairwayError: as ``parse_translate_request``.
     """
-    members, is_plainly_unique = read_members(body, limits)
+    return parse_unique(body, limits, "text and target_lang", _build)
+
+
+def _build(members: dict[str, object]) -> ClientRequest:
     glossary = members.pop("glossary", None)
     if glossary is not None and not isinstance(glossary, str):
         raise InvalidRequestError([("glossary", "must be a string, the id of a glossary")])
@@ -77,11 +80,7 @@ def parse_client_request(body: bytes, limits: Limits) -> ClientRequest:
         parsed = _with_targets(members, cast("list[object]", target))
     else:
         parsed = ClientRequest(validate_members(members))
-    if glossary is not None:
-        parsed = parsed._replace(glossary=glossary)
-    if not is_plainly_unique:  # last: only valid requests are parsed again
-        refuse_repeated_names(body)
-    return parsed
+    return parsed if glossary is None else parsed._replace(glossary=glossary)
 
 
 def _with_targets(members: dict[str, object], values: list[object]) -> ClientRequest:

@@ -9,9 +9,10 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
-from proxy.api.exchange import SMALL_SECONDS, RequestExchange
+from proxy.api.http_exchange import exchange_of
 from proxy.context import context
-from shared.http.body import OPERATOR_BODY_BYTES, parse_operator_body
+from proxy.exchange.exchange import SMALL_SECONDS, Exchange
+from shared.http.body import OPERATOR_BODY_BYTES, OPERATOR_READER
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -23,9 +24,9 @@ _SCHEME: Final = Depends(
 )
 
 
-async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExchange]:
+async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[Exchange]:
     """Identify an operator; raise PairwayError without a valid token or key."""
-    with RequestExchange(request, SMALL_SECONDS) as exchange:
+    with exchange_of(request, SMALL_SECONDS) as exchange:
         await exchange.require_operator()
         yield exchange
 
@@ -33,20 +34,20 @@ async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExc
 async def require_watcher(request: Request, _: Any = _SCHEME) -> None:
     """Require an operator if keys are on; otherwise anybody may read."""
     if context(request).keys.authenticator.on:
-        with RequestExchange(request, SMALL_SECONDS) as exchange:
+        with exchange_of(request, SMALL_SECONDS) as exchange:
             await exchange.require_operator()
 
 
 OPERATOR: Final = Depends(enter)
 WATCHER: Final = Depends(require_watcher)
 # The exchange of a path that depends on OPERATOR.
-Entered = Annotated[RequestExchange, OPERATOR]
+Entered = Annotated[Exchange, OPERATOR]
 
 
-async def read(exchange: RequestExchange, model: type[M]) -> M:
+async def read(exchange: Exchange, model: type[M]) -> M:
     """Read the body as a model.
 
     Raises:
         PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
     """
-    return parse_operator_body(await exchange.read_body(OPERATOR_BODY_BYTES, is_json=True), model)
+    return await exchange.read_model(OPERATOR_READER, model, OPERATOR_BODY_BYTES)
