@@ -15,10 +15,9 @@ from proxy.api.compat.codec import CompatApi, CompatRoute, TranslationCodec
 from proxy.api.compat.languages import (
     DEEPL_VARIANTS,
     CodedLanguage,
-    coded_languages,
-    known_targets,
     parse_code,
     parse_source,
+    served_by_code,
     served_list,
     source_code,
 )
@@ -103,8 +102,7 @@ _MODEL_TYPES: Final = ("quality_optimized", "prefer_quality_optimized", "latency
 _VERSIONS: Final = ("v1", "v2")
 # Malformed XML is refused, as by this version.
 _VERSION_USED: Final = "v2"
-_OUTRIGHT_FORMALITIES: Final = ("more", "less")
-_OTHER_FORMALITIES: Final = ("default", "prefer_more", "prefer_less")
+_FORMALITIES: Final = ("default", "prefer_more", "prefer_less", "more", "less")
 _TRUE: Final = ("1", "true")
 
 
@@ -219,8 +217,8 @@ def _read_splitting(request: TextRequest, name: str, value: object) -> None:
 
 
 def _read_formality(request: TextRequest, name: str, value: object) -> None:
-    formality = _choice(name, value, (*_OTHER_FORMALITIES, *_OUTRIGHT_FORMALITIES))
-    if formality in _OUTRIGHT_FORMALITIES:
+    formality = _choice(name, value, _FORMALITIES)
+    if formality in {"more", "less"}:
         raise BadRequestError(f"Target language '{request.target.upper()}' doesn't support formality.")
     if formality != "default":
         request.ignored.append(name)
@@ -431,17 +429,14 @@ async def answer_v3_resources(_: Exchange, __: Fields) -> bytes:
     return to_json([{"name": TEXTS, "features": features}, {"name": GLOSSARIES, "features": []}])
 
 
-def _served(snapshot: Snapshot, pivots: Pivots | None) -> Sequence[CodedLanguage]:
-    return coded_languages(known_targets(snapshot, pivots))
-
-
 def _v2_sources(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
-    sources = (each for each in _served(snapshot, pivots) if each.is_source)
+    sources = (each for each in served_by_code(snapshot, pivots) if each.is_source)
     return to_json([{"language": each.code.upper(), "name": each.name} for each in sources])
 
 
 def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
-    targets = (each for each in _served(snapshot, pivots) if each.is_target and each.code not in _NO_V2_TARGETS)
+    served = served_by_code(snapshot, pivots)
+    targets = (each for each in served if each.is_target and each.code not in _NO_V2_TARGETS)
     # No model knows formality.
     return to_json(
         [{"language": each.code.upper(), "name": each.name, "supports_formality": False} for each in targets]
@@ -450,13 +445,14 @@ def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
 
 def _v3_texts(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
     both = ("glossary", "tag_handling")
-    served = _served(snapshot, pivots)
+    served = served_by_code(snapshot, pivots)
     return to_json([_v3(each, ("auto_detection", *both) if each.is_source else both) for each in served])
 
 
 def _v3_glossaries(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
     """Return languages without variants, which glossaries do not tell apart."""
-    return to_json([_v3(each, ()) for each in _served(snapshot, pivots) if each.code not in _ALL_VARIANTS])
+    served = served_by_code(snapshot, pivots)
+    return to_json([_v3(each, ()) for each in served if each.code not in _ALL_VARIANTS])
 
 
 def _v3(language: CodedLanguage, features: Sequence[str]) -> dict[str, object]:

@@ -225,6 +225,11 @@ def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLangu
     return [CodedLanguage(code, code in sources, code in accepted) for code in sorted(sources | accepted)]
 
 
+def served_by_code(snapshot: Snapshot, pivots: Pivots | None) -> Sequence[CodedLanguage]:
+    """Return the fleet's languages under DeepL's codes."""
+    return coded_languages(known_targets(snapshot, pivots))
+
+
 def base_code(tag: str) -> str:
     """Return DeepL's code of a tag's language alone."""
     language = tag.partition("-")[0]

@@ -103,6 +103,30 @@ async def test_caller_sees_nothing_of_a_redis_that_pauses(fake: FakeReplica, own
         assert await used_today(running, shown) == len("Hello")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/kiss", {"text": "Hello", "from": "en", "to": "de"}),
+        ("/deeplx/translate", {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}),
+    ],
+)
+async def test_check_of_a_key_in_the_head_is_waited_for(
+    fake: FakeReplica, own_redis: RedisServer, path: str, body: dict[str, str]
+) -> None:
+    async with proxy([fake], own_redis.url, **PATIENT, **CLOSED) as running:
+        shown, _ = await new_key(running)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            own_redis.server.signal(signal.SIGSTOP)
+            try:
+                headers = {"Authorization": f"Bearer {shown}"}
+                task = asyncio.create_task(running.client.post(path, json=body, headers=headers))
+                await wait_until(lambda: waiting(running) == 1, 20)
+            finally:
+                own_redis.server.signal(signal.SIGCONT)
+        assert (await task).status_code == 200
+
+
 async def test_request_that_waited_is_charged_once(fake: FakeReplica, redis: RedisServer) -> None:
     fake.translate = REFUSES
     async with proxy([fake], redis.url, **PATIENT) as running:
