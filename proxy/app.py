@@ -57,12 +57,11 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
                 await asyncio.wait_for(context.fleet.registry.swept.wait(), FIRST_SWEEP_SECONDS)
             yield
 
-    root_path = settings.root_path
     app = FastAPI(
         title="Pairway",
         version=VERSION,
         lifespan=lifespan,
-        root_path=root_path,
+        root_path=settings.root_path,
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,

@@ -1,7 +1,6 @@
 """HTTP endpoints: decode, hand to the exchange, encode.
 
 - ``translate``: ``POST /translate``.
-- ``client_request``: the body of ``POST /translate``.
 - ``detect``: ``POST /detect``.
 - ``http_exchange``: exchanges of HTTP requests.
 - ``compat/``: formats of other translation APIs.

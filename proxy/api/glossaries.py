@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel
 
 from proxy.api.http_exchange import KEY, exchange_of
-from proxy.exchange.exchange import Exchange
+from proxy.exchange.exchange import RequestExchange
 from proxy.exchange.key_places import HEADER
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
@@ -43,7 +43,7 @@ class GlossaryList(BaseModel):
     glossaries: list[GlossaryInfo]
 
 
-async def _enter(request: Request) -> AsyncGenerator[Exchange]:
+async def _enter(request: Request) -> AsyncGenerator[RequestExchange]:
     """Authenticate the caller, who needs an owner's word, and count the request."""
     with exchange_of(request) as exchange:
         await exchange.identify(HEADER.in_head(exchange.peer))
@@ -68,12 +68,12 @@ async def _checked_pair(
     return parse_pair(source_lang, target_lang)
 
 
-Entered = Annotated[Exchange, Depends(_enter)]
+Entered = Annotated[RequestExchange, Depends(_enter)]
 GlossaryId = Annotated[str, Depends(_checked_id)]
 Pair = Annotated[LanguagePair, Depends(_checked_pair)]
 
 
-async def _read(exchange: Exchange, model: type[M]) -> M:
+async def _read(exchange: RequestExchange, model: type[M]) -> M:
     """Read the body as a model.
 
     Raises:
@@ -82,12 +82,12 @@ async def _read(exchange: Exchange, model: type[M]) -> M:
     return await exchange.read_model(READER, model, min(GLOSSARY_BODY_BYTES, exchange.parts.settings.max_bodies_bytes))
 
 
-async def _read_dictionary(exchange: Exchange, pair: LanguagePair) -> Dictionary:
+async def _read_dictionary(exchange: RequestExchange, pair: LanguagePair) -> Dictionary:
     entries = (await _read(exchange, Entries)).entries
     return Dictionary.model_construct(source_lang=pair.source, target_lang=pair.target, entries=entries)
 
 
-async def _update(exchange: Exchange, glossary_id: str, change: Callable[[Glossary], Glossary]) -> GlossaryInfo:
+async def _update(exchange: RequestExchange, glossary_id: str, change: Callable[[Glossary], Glossary]) -> GlossaryInfo:
     store = exchange.parts.glossaries.store
     return (await exchange.before_deadline(store.update(exchange.glossary_owner, glossary_id, change))).info
 

@@ -1,4 +1,4 @@
-"""HTTP exchanges: requests of HTTP as peers, and how the API's description shows keys."""
+"""HTTP exchanges: requests of HTTP as peers of exchanges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from proxy.context import context
-from proxy.exchange.exchange import NO_WAIT, Exchange, WaitPolicy
+from proxy.exchange.exchange import NO_WAIT, RequestExchange, WaitPolicy
 from proxy.exchange.translation_run import TranslationRun
 from shared.http.body import WHOLE_BODY_EXTENSION, read_body
 from shared.http.disconnect import while_connected
@@ -69,9 +69,9 @@ class HttpPeer:
         add_response_headers(self._request, headers)
 
 
-def exchange_of(request: Request, seconds: float | None = None, *, counts: bool = True) -> Exchange:
-    """Return the exchange of an HTTP request; arguments as for Exchange."""
-    return Exchange(HttpPeer(request), context(request), seconds=seconds, counts=counts)
+def exchange_of(request: Request, seconds: float | None = None, *, counts: bool = True) -> RequestExchange:
+    """Return the exchange of an HTTP request; arguments as for RequestExchange."""
+    return RequestExchange(HttpPeer(request), context(request), seconds=seconds, counts=counts)
 
 
 def translation_run(request: Request, waits: WaitPolicy = NO_WAIT) -> TranslationRun:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from proxy.api.http_exchange import exchange_of
 from proxy.context import context
-from proxy.exchange.exchange import SMALL_SECONDS, Exchange
+from proxy.exchange.exchange import SMALL_SECONDS, RequestExchange
 from shared.http.body import OPERATOR_BODY_BYTES, OPERATOR_READER
 
 M = TypeVar("M", bound=BaseModel)
@@ -24,7 +24,7 @@ _SCHEME: Final = Depends(
 )
 
 
-async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[Exchange]:
+async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExchange]:
     """Identify an operator; raise PairwayError without a valid token or key."""
     with exchange_of(request, SMALL_SECONDS) as exchange:
         await exchange.require_operator()
@@ -41,10 +41,10 @@ async def require_watcher(request: Request, _: Any = _SCHEME) -> None:
 OPERATOR: Final = Depends(enter)
 WATCHER: Final = Depends(require_watcher)
 # The exchange of a path that depends on OPERATOR.
-Entered = Annotated[Exchange, OPERATOR]
+Entered = Annotated[RequestExchange, OPERATOR]
 
 
-async def read(exchange: Exchange, model: type[M]) -> M:
+async def read(exchange: RequestExchange, model: type[M]) -> M:
     """Read the body as a model.
 
     Raises:

@@ -1,4 +1,6 @@
-"""One request, whatever its transport: from its first byte to the result; imports no web framework.
+"""One request, whatever its transport, from its first byte to the result.
+
+Nothing here imports a web framework.
 
 - ``peer``: what an exchange knows of its other side.
 - ``exchange``: deadline, caller, budget, body; the only place where callers are identified.

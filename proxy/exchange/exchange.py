@@ -1,4 +1,4 @@
-"""Exchange: one request, whatever its transport: deadline, caller, budget, body."""
+"""Request exchange: the deadline, caller, budget and body of one request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TIMEOUT: Final = TIMEOUT_HEADER.lower()
 
 
 class WaitPolicy(NamedTuple):
-    """How long a request waits for what passes, in seconds.
+    """Seconds that a request waits for what passes.
 
     ``queue_seconds``: after its beginning, a request that met a transient fault is tried again so long, for clients that
     cannot bear a refusal. ``linger_seconds``: a translation goes on so long without its client, for clients that time out
@@ -51,7 +51,7 @@ class WaitPolicy(NamedTuple):
 NO_WAIT: Final = WaitPolicy()
 
 
-class Exchange:
+class RequestExchange:
     """Context manager of a request: deadline, then caller and body.
 
     Where keys are on, a body that is read before its caller is known is a keyless one; once the key is known it counts
@@ -192,9 +192,9 @@ class Exchange:
         self._is_known = True
 
     async def read_body(self, limit: int = 0, *, only_json: bool = False) -> bytes:
-        """Read a body of at most ``limit`` bytes (0: as in the settings).
+        """Read a body of any type.
 
-        ``only_json``: it must be declared as JSON; otherwise any type will do.
+        It has at most ``limit`` bytes (0: as in the settings). ``only_json``: it must be declared as JSON; otherwise any type will do.
 
         Raises:
             PairwayError: the body is compressed, too large or too slow, or other bodies fill the budget.

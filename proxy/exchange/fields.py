@@ -1,4 +1,4 @@
-"""Fields: the members of a request's body, as JSON, a form, or in the query."""
+"""Fields: a request's members, as JSON, a form, or a query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from proxy.exchange.exchange import Exchange
+from proxy.exchange.exchange import RequestExchange
 from proxy.exchange.key_places import HEADER, KeyPlaces
 from shared.parsing.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
 from shared.parsing.json_reader import OTHER_VALUES, JsonReader, NoJsonError, refuse_repeated_names
@@ -77,17 +77,17 @@ class BodyFormat:
     repair: Callable[[bytes], bytes] | None = None
 
 
-async def receive_fields(exchange: Exchange, body_format: BodyFormat, keys: KeyPlaces = HEADER) -> Fields:
+async def receive_fields(exchange: RequestExchange, body_format: BodyFormat, keys: KeyPlaces = HEADER) -> Fields:
     """Identify the caller; return the fields of the body.
 
     Raises:
-        PairwayError: as :meth:`Exchange.receive`, or the body is malformed or has too many values.
+        PairwayError: as :meth:`RequestExchange.receive`, or the body is malformed or has too many values.
     """
     body = await exchange.receive(keys, body_format.limit, only_json=body_format.only_json)
     return await parse_fields(exchange, body_format, body)
 
 
-async def parse_fields(exchange: Exchange, body_format: BodyFormat, body: bytes) -> Fields:
+async def parse_fields(exchange: RequestExchange, body_format: BodyFormat, body: bytes) -> Fields:
     """Return the fields of a body.
 
     Raises:
@@ -110,18 +110,20 @@ async def parse_fields(exchange: Exchange, body_format: BodyFormat, body: bytes)
     return await exchange.in_turn(body, parse)
 
 
-def query_fields(exchange: Exchange) -> Fields:
+def query_fields(exchange: RequestExchange) -> Fields:
     """Return the query's fields; raise BadRequestError if it cannot be read."""
     return read_query(exchange.peer.query)
 
 
 def read_query(query: bytes) -> Fields:
-    """Return the fields of an encoded query; raise BadRequestError if it cannot be read."""
+    """Return an encoded query's fields; raise BadRequestError if it cannot be read."""
     return Fields(_grouped(parse_urlencoded(query)), is_json=False, in_url=True)
 
 
 def parse_unique(body: bytes, limits: Limits, required: str, build: Callable[[dict[str, Any]], T]) -> T:
-    """Return what ``build`` makes of a JSON object's members, whose texts are within the limits.
+    """Return what ``build`` makes of a JSON object's members.
+
+    Its texts are within the limits.
 
     Raises:
         PairwayError: the body is not a JSON object with ``required``, too large, or repeats a name; or as ``build``.

@@ -1,4 +1,4 @@
-"""Key places: where requests have their keys; finds one in a body before anything else is read. Pure.
+"""Key places: where requests have their keys. Pure.
 
 Before a key is known, only these searches see a body: their time is linear in its bytes, and they build no text.
 """

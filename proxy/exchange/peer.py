@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Peer(Protocol):
-    """The client of one exchange: what it sent, and whether it still listens.
+    """The client of one exchange, and whether it still listens.
 
     Names of ``headers`` are in lower case. ``address`` is the client's, "" if it is unknown. ``query`` is encoded.
     """

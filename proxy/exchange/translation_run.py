@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from proxy.call import TranslationCall
 from proxy.context import ProxyContext
-from proxy.exchange.exchange import NO_WAIT, Exchange, WaitPolicy
+from proxy.exchange.exchange import NO_WAIT, RequestExchange, WaitPolicy
 from proxy.exchange.peer import Peer
 from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
@@ -29,8 +29,8 @@ _NO_NOTICES: Final[Mapping[int, Notice]] = MappingProxyType({})
 _PRIORITY: Final = PRIORITY_HEADER.lower()
 
 
-class TranslationRun(Exchange):
-    """Exchange that translates; the metrics count its block as one request."""
+class TranslationRun(RequestExchange):
+    """RequestExchange that translates; the metrics count its block as one request."""
 
     __slots__ = ("_sample", "_timer")
 

@@ -1,4 +1,4 @@
-"""Entry lines: dictionaries as TSV or CSV, as DeepL's clients send them. Pure."""
+"""Entry lines: dictionaries as DeepL writes them, TSV or CSV. Pure."""
 
 from __future__ import annotations
 

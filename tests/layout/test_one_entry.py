@@ -63,5 +63,5 @@ def test_callers_are_identified_in_one_module() -> None:
     assert users(LOOKS, "authenticator") == {"proxy/exchange/exchange.py"}
 
 
-def test_exchanges_of_http_are_made_in_one_module() -> None:
-    assert users({"Exchange", "TranslationRun"}) == {"proxy/api/http_exchange.py"}
+def test_exchanges_are_created_in_one_module() -> None:
+    assert users({"RequestExchange", "TranslationRun"}) == {"proxy/api/http_exchange.py"}

@@ -1,4 +1,4 @@
-"""Codec: what a compatible API consists of: paths, endpoints, and its format of errors."""
+"""Codec: a compatible API's paths, endpoints, and format of errors."""
 
 from __future__ import annotations
 

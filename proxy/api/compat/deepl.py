@@ -1,4 +1,4 @@
-"""DeepL: translations, languages and usage, in versions 2 and 3 of its API."""
+"""DeepL: translations, languages and usage, in versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from proxy.api.compat.languages import (
 )
 from proxy.api.compat.text_lists import build_request, translate_list
 from proxy.api.http_exchange import exchange_of
-from proxy.exchange.exchange import SMALL_SECONDS, Exchange, WaitPolicy
+from proxy.exchange.exchange import SMALL_SECONDS, RequestExchange, WaitPolicy
 from proxy.exchange.fields import BodyFormat, Fields, query_fields, receive_fields
 from proxy.exchange.key_places import KeyPlaces, as_bearer, find_key
 from proxy.exchange.peer import Peer
@@ -355,7 +355,7 @@ GLOSSARIES: Final = "glossary"
 _NOT_OFFERED: Final = frozenset({"translate_document", "voice", "write", "style_rules", "translation_memory"})
 
 
-def _small(answer: Callable[[Exchange, Fields], Awaitable[bytes]]) -> Handler:
+def _small(answer: Callable[[RequestExchange, Fields], Awaitable[bytes]]) -> Handler:
     """Return the handler of a request that is not counted."""
 
     async def serve(request: Request) -> Response:
@@ -365,7 +365,7 @@ def _small(answer: Callable[[Exchange, Fields], Awaitable[bytes]]) -> Handler:
     return serve
 
 
-async def _receive_parameters(exchange: Exchange) -> Fields:
+async def _receive_parameters(exchange: RequestExchange) -> Fields:
     """Identify the caller; return the parameters in query and body.
 
     DeepL's client for Python sends a form with its GETs. With a body, a key in the query is left out.
@@ -377,7 +377,7 @@ async def _receive_parameters(exchange: Exchange) -> Fields:
     return Fields({name: value for name, value in in_query if name != _KEY_FIELD} | dict(in_body.members))
 
 
-async def answer_usage(exchange: Exchange, _: Fields) -> bytes:
+async def answer_usage(exchange: RequestExchange, _: Fields) -> bytes:
     """Return the answer to ``/v2/usage``: the characters of a key this month."""
     key, meter = exchange.key, exchange.parts.keys.authenticator.meter
     return render_usage(key, None if key is None else await exchange.before_deadline(meter.usage(key)))
@@ -393,20 +393,20 @@ def render_usage(key: ApiKey | None, usage: UsageResult | None) -> bytes:
     return to_json({"character_count": used, "character_limit": UNLIMITED if most is None else most})
 
 
-async def answer_v2_languages(exchange: Exchange, fields: Fields) -> bytes:
-    """Return the answer to ``/v2/languages``; ``type`` is in the query or the body."""
+async def answer_v2_languages(exchange: RequestExchange, fields: Fields) -> bytes:
+    """Return the answer to ``/v2/languages``, of the ``type`` asked for."""
     kind = fields.members.get("type", "source")
     if kind not in ("source", "target"):
         raise BadRequestError("Parameter 'type' is invalid. 'source' and 'target' are valid values.")
     return await served_list(exchange.parts, _v2_sources if kind == "source" else _v2_targets)
 
 
-async def answer_glossary_pairs(exchange: Exchange, _: Fields) -> bytes:
+async def answer_glossary_pairs(exchange: RequestExchange, _: Fields) -> bytes:
     """Return the answer to ``/v2/glossary-language-pairs``: served pairs, without variants."""
     return await served_list(exchange.parts, deepl_glossaries.render_pairs)
 
 
-async def answer_v3_languages(exchange: Exchange, fields: Fields) -> bytes:
+async def answer_v3_languages(exchange: RequestExchange, fields: Fields) -> bytes:
     """Return the answer to ``/v3/languages``."""
     resource = fields.text("resource")
     if not resource and "product" in fields.members:
@@ -419,7 +419,7 @@ async def answer_v3_languages(exchange: Exchange, fields: Fields) -> bytes:
     return await served_list(exchange.parts, render)
 
 
-async def answer_v3_resources(_: Exchange, __: Fields) -> bytes:
+async def answer_v3_resources(_: RequestExchange, __: Fields) -> bytes:
     """Return the answer to ``/v3/languages/resources``."""
     features = [
         {"name": "auto_detection", "needs_source_support": True},

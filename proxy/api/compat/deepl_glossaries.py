@@ -1,4 +1,4 @@
-"""DeepL's glossaries, versions 2 and 3, over ours: version 2 has those of one dictionary."""
+"""DeepL's glossaries over ours; version 2 has those of one dictionary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from proxy.api.compat.codec import CompatRoute
 from proxy.api.compat.languages import base_code, deepl_code, known_targets, parse_code, tag_of
 from proxy.api.http_exchange import exchange_of
-from proxy.exchange.exchange import Exchange
+from proxy.exchange.exchange import RequestExchange
 from proxy.exchange.fields import BodyFormat, Fields, parse_fields, query_fields
 from proxy.exchange.key_places import as_bearer, header_key
 from proxy.exchange.peer import Peer
@@ -56,7 +56,7 @@ def header_authorization(peer: Peer) -> str | None:
     return as_bearer(header_key(peer, *_SCHEMES))
 
 
-def note_ignored(exchange: Exchange, names: Sequence[str]) -> None:
+def note_ignored(exchange: RequestExchange, names: Sequence[str]) -> None:
     """Name fields that had no effect in the answer's headers."""
     if names:
         shown = sorted({name if _SHOWN_NAME.fullmatch(name) else "?" for name in names})
@@ -208,11 +208,11 @@ _V3_FIELDS: Final = ("name", "dictionaries")
 
 
 class GlossaryCall:
-    """One call of an owner; in its path may be the id of a glossary."""
+    """One call of an owner, perhaps of one glossary."""
 
     __slots__ = ("_shown_id", "_store", "exchange")
 
-    def __init__(self, exchange: Exchange, shown_id: str) -> None:
+    def __init__(self, exchange: RequestExchange, shown_id: str) -> None:
         self.exchange = exchange
         self._shown_id = shown_id
         self._store = exchange.parts.glossaries.store
@@ -266,7 +266,10 @@ class GlossaryCall:
 
 
 class Version(NamedTuple):
-    """Form of glossaries in one version: fields of a new one, and ``shape``, its JSON."""
+    """Form of glossaries in one version.
+
+    ``fields`` are those of a new one, ``shape`` returns its JSON.
+    """
 
     fields: Sequence[str]
     read_draft: Callable[[Fields], GlossaryDraft]
@@ -362,7 +365,11 @@ def _only_dictionary(info: GlossaryInfo) -> DictionaryInfo:
 
 
 def _v2(info: GlossaryInfo) -> dict[str, object]:
-    """Return version 3's form with the members of the only dictionary; raise BadRequestError for several."""
+    """Return version 3's form with the only dictionary's members.
+
+    Raises:
+        BadRequestError: there are several.
+    """
     only, in_v3 = _only_dictionary(info), _v3(info)
     del in_v3["dictionaries"]
     created = in_v3.pop("creation_time")

@@ -1,4 +1,4 @@
-"""Languages in other APIs: their codes both ways, English names, and lists of what is served."""
+"""Languages in other APIs: codes both ways, names, and served ones."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def select(names: Sequence[str]) -> tuple[CompatApi, ...]:
 
 
 def translate_handler(apis: Sequence[CompatApi]) -> Handler:
-    """Return the handler of ``POST /translate`` at the root: native, or shared with an API."""
+    """Return the handler of the root's ``/translate``, perhaps shared with an API."""
     for api in apis:
         if api.shared_translate is not None:
             return _shared_handler(api, api.shared_translate)
@@ -194,7 +194,7 @@ async def _answer_shared(
 
 
 async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes, *, is_keyless: bool) -> Fields | None:
-    """Return the fields of the API's own body, None of a native one."""
+    """Return the fields of the API's own body, else None."""
     if shared.mark not in body:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Lists of texts, as pages have them: native requests, their language, and their results."""
+"""Lists of texts: native requests, their language, and results."""
 
 from __future__ import annotations
 

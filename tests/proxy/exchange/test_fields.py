@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.exchange.exchange import Exchange
+from proxy.exchange.exchange import RequestExchange
 from proxy.exchange.fields import BodyFormat, Fields, json_fields, parse_fields, read_query
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError
@@ -52,7 +52,7 @@ def test_repeated_names_of_a_query_are_a_list() -> None:
 async def test_form_without_fields_leaves_the_query() -> None:
     """PHP's curl sends one."""
     peer, parts = SamplePeer({"content-type": "multipart/form-data; boundary=x"}, query=b"q=a"), Parts()
-    with Exchange(peer, parts.context) as exchange:
+    with RequestExchange(peer, parts.context) as exchange:
         found = await parse_fields(exchange, FORMAT, b"--x--\r\n")
     assert found == Fields({"q": "a"}, is_json=False, in_url=True)
 

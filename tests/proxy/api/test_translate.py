@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.api.client_request import MAX_TARGETS, ClientTranslateRequest, parse_client_request
+from proxy.api.translate import MAX_TARGETS, ClientTranslateRequest, parse_client_request
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
 from shared.protocol.limits import Limits
