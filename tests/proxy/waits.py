@@ -15,6 +15,7 @@ def set_waits(monkeypatch: pytest.MonkeyPatch, *, queue_seconds: float = 0.0, li
     create = TranslationRun.__init__
 
     def create_waiting(run: TranslationRun, peer: Peer, parts: ProxyContext, _: WaitPolicy = NO_WAIT) -> None:
-        create(run, peer, parts, WaitPolicy(queue_seconds, linger_seconds))
+        create(run, peer, parts)
+        run.waits = WaitPolicy(queue_seconds, linger_seconds)
 
     monkeypatch.setattr(TranslationRun, "__init__", create_waiting)
