@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
@@ -12,7 +12,6 @@ from proxy.api.http_exchange import translation_run
 from proxy.exchange.exchange import WaitPolicy
 from proxy.exchange.fields import BodyFormat, Fields, receive_fields
 from proxy.exchange.key_places import KeyPlaces
-from proxy.exchange.peer import Peer
 from proxy.exchange.translation_run import TranslationRun
 from shared.http.app_setup import Handler
 from shared.http.problems import ErrorRenderer, JsonBytesResponse, retry_headers
@@ -60,12 +59,12 @@ class CompatRoute:
 class SharedTranslate:
     """The part of the native ``POST /translate`` that is an API's.
 
-    ``has_head``: whether a request is its own by its head alone. ``may_be`` searches the bytes of a body whose sender is
+    ``has_head``: whether a request is its own by its headers and query alone. ``may_be`` searches the bytes of a body whose sender is
     not known yet; ``is_own`` decides by the fields. Only bodies with ``mark`` are read for it.
     """
 
     codec: TranslationCodec
-    has_head: Callable[[Peer], bool]
+    has_head: Callable[[Mapping[str, str], bytes], bool]
     may_be: Callable[[bytes], bool]
     is_own: Callable[[Fields], bool]
     mark: bytes

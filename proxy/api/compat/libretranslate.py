@@ -356,13 +356,13 @@ def _distinct(result: Translation) -> list[str]:
 TRANSLATE: Final = TranslationCodec(answer_translate, BODY, KEYS, WaitPolicy(queue_seconds=8.0))
 
 
-def has_form_or_query(peer: Peer) -> bool:
+def has_form_or_query(headers: Mapping[str, str], query: bytes) -> bool:
     """Return whether a request has a form, or ``q`` in the query."""
-    content_type = peer.headers.get("content-type", "")
+    content_type = headers.get("content-type", "")
     if content_type == JSON:
         return False
     kind = content_type.partition(";")[0].strip().lower()
-    return kind in {URLENCODED, MULTIPART} or (kind != JSON and (peer.query.startswith(b"q=") or b"&q=" in peer.query))
+    return kind in {URLENCODED, MULTIPART} or (kind != JSON and (query.startswith(b"q=") or b"&q=" in query))
 
 
 def may_be_question(body: bytes) -> bool:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from proxy.api import translate
 from proxy.api.compat import deepl, deeplx, extensions, libretranslate
 from proxy.api.compat.codec import CompatApi, CompatRoute, SharedTranslate
-from proxy.api.http_exchange import HttpPeer, translation_run
+from proxy.api.http_exchange import translation_run
 from proxy.exchange.fields import Fields, parse_fields
 from proxy.exchange.key_places import HEADER, KeyPlaces
 from proxy.exchange.peer import Peer
@@ -149,7 +149,7 @@ def _shared_handler(api: CompatApi, shared: SharedTranslate) -> Handler:
         With ``Accept: text/event-stream`` each part is sent as soon as it is final. A request with ``q`` is answered as by
         LibreTranslate (docs/compat/libretranslate.md).
         """
-        if shared.has_head(HttpPeer(request)):
+        if shared.has_head(request.scope["state"]["headers"], request.scope["query_string"]):
             return await own(request)
         sink = event_stream.open_sink(request)
         return await event_stream.respond(request, _answer_shared(request, renderer, shared, sink), sink)
