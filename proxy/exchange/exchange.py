@@ -21,10 +21,10 @@ from proxy.keys.authenticator import Authentication
 from proxy.keys.caller import at_address
 from proxy.translation.transient_faults import is_transient
 from shared.parsing.byte_budget import Reservation
-from shared.parsing.json_reader import ModelReader
+from shared.parsing.json_reader import ModelReader, require_json
 from shared.parsing.long_bodies import FREE_BYTES
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
-from shared.protocol.errors import KeyRequiredError, PairwayError, UnsupportedMediaError
+from shared.protocol.errors import KeyRequiredError, PairwayError
 from shared.protocol.headers import BEARER, parse_bearer
 
 T = TypeVar("T")
@@ -32,7 +32,6 @@ M = TypeVar("M", bound=BaseModel)
 
 # A request about keys and lists, with a small body.
 SMALL_SECONDS: Final = 5.0
-_JSON: Final = "application/json"
 _TIMEOUT: Final = TIMEOUT_HEADER.lower()
 
 
@@ -199,18 +198,13 @@ class RequestExchange:
         Raises:
             PairwayError: the body is compressed, too large or too slow, or other bodies fill the budget.
         """
-        if only_json and self.media_type != _JSON:
-            raise UnsupportedMediaError(f"The body must come with the header Content-Type: {_JSON}.")
+        if only_json:
+            require_json(self.peer.headers.get("content-type"))
         limit = limit or self.parts.settings.max_body_bytes
         if self._is_known:
             self._reservation = self.parts.process.body_budget.reserve()
             return await self.peer.read_body(limit, self.deadline, self._reservation)
         return await self._read_keyless(limit)
-
-    @property
-    def media_type(self) -> str:
-        """The declared type of the body in lower case, "" without one."""
-        return self.peer.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def read_model(self, reader: ModelReader, model: type[M], limit: int) -> M:
         """Read a JSON body as a model.

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from proxy.exchange.exchange import RequestExchange
 from proxy.exchange.key_places import HEADER, KeyPlaces
 from shared.parsing.form_body import MULTIPART, URLENCODED, Pairs, parse_multipart, parse_urlencoded
-from shared.parsing.json_reader import OTHER_VALUES, JsonReader, NoJsonError, refuse_repeated_names
+from shared.parsing.json_reader import OTHER_VALUES, JsonReader, NoJsonError, media_type, refuse_repeated_names
 from shared.parsing.request_parser import read_members
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.limits import Limits
@@ -98,9 +98,9 @@ async def parse_fields(exchange: RequestExchange, body_format: BodyFormat, body:
         return await exchange.in_turn(body, parse)
     if not body:
         return query_fields(exchange)
-    kind = exchange.media_type
+    content_type = exchange.peer.headers.get("content-type", "")
+    kind = media_type(content_type)
     if kind == MULTIPART:
-        content_type = exchange.peer.headers.get("content-type", "")
         pairs = await exchange.in_turn(body, partial(parse_multipart, body, content_type))
         # PHP's curl sends a form without fields beside a query: Nextcloud.
         return Fields(_grouped(pairs), is_json=False) if pairs else query_fields(exchange)

@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from proxy.exchange.peer import Peer
 from shared.parsing.form_body import MAX_FIELDS, MULTIPART
+from shared.parsing.json_reader import media_type
 from shared.protocol.headers import BEARER
 
 # Ten keys' length, percent-encoded.
@@ -72,7 +73,7 @@ def find_key(content_type: str, body: bytes, names: tuple[str, ...]) -> str:
 
     It is a string, "" without one.
     """
-    is_multipart = content_type.partition(";")[0].strip().lower() == MULTIPART
+    is_multipart = media_type(content_type) == MULTIPART
     for name in map(str.encode, names):
         if is_multipart:
             key = _find_part(content_type, body, name)

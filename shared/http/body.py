@@ -9,10 +9,9 @@ from typing import Final, TypeVar
 from fastapi import Request
 from pydantic import BaseModel
 
-from shared.http.problems import JSON
 from shared.http.request_context import request_header
 from shared.parsing.byte_budget import ByteBudget, Reservation
-from shared.parsing.json_reader import ModelReader
+from shared.parsing.json_reader import ModelReader, require_json
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
     ClientGoneError,
@@ -36,15 +35,8 @@ BLOCK_BYTES: Final = 65_536
 
 async def read_json_body(request: Request, limit: int, deadline: Deadline, reservation: Reservation) -> bytes:
     """Read a body that must be declared as JSON; otherwise as :func:`read_body`."""
-    require_json(request)
+    require_json(request_header(request, "content-type"))
     return await read_body(request, limit, deadline, reservation)
-
-
-def require_json(request: Request) -> None:
-    """Raise UnsupportedMediaError unless the body is declared as JSON."""
-    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 
 
 def declared_bytes(request: Request) -> int:

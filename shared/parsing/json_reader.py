@@ -10,11 +10,12 @@ from typing import Final, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError
+from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError, UnsupportedMediaError
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
 M = TypeVar("M", bound=BaseModel)
 
+JSON_TYPE: Final = "application/json"
 # Names and values of a request beside its texts: 256 terms and phrases, 768 tags and ten targets are 1,600. Lists that
 # are somewhat too long get an error of their own.
 OTHER_VALUES: Final = 4096
@@ -112,6 +113,17 @@ def limit_unknown(members: dict[str, object], fields: Container[str]) -> None:
     unknown = [name for name in members if name not in fields]
     for name in unknown[MAX_FIELDS_NAMED:]:
         del members[name]
+
+
+def media_type(content_type: str | None) -> str:
+    """Return the type of the header Content-Type in lower case, "" without one."""
+    return (content_type or "").partition(";")[0].strip().lower()
+
+
+def require_json(content_type: str | None) -> None:
+    """Raise UnsupportedMediaError unless the body is declared as JSON."""
+    if media_type(content_type) != JSON_TYPE:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON_TYPE}.")
 
 
 def check_values(body: bytes, max_values: int) -> None:

@@ -37,7 +37,7 @@ from shared.http.problems import JSON, JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.languages import CACHED_TAGS, language_and_script
 from shared.parsing.form_body import MULTIPART, URLENCODED
-from shared.parsing.json_reader import JsonReader, NoObjectError
+from shared.parsing.json_reader import JsonReader, NoObjectError, media_type
 from shared.protocol.answers import Detected, Translation
 from shared.protocol.errors import (
     BadRequestError,
@@ -361,7 +361,7 @@ def has_form_or_query(headers: Mapping[str, str], query: bytes) -> bool:
     content_type = headers.get("content-type", "")
     if content_type == JSON:
         return False
-    kind = content_type.partition(";")[0].strip().lower()
+    kind = media_type(content_type)
     return kind in {URLENCODED, MULTIPART} or (kind != JSON and (query.startswith(b"q=") or b"&q=" in query))
 
 

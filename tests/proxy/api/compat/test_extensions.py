@@ -8,9 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, GERMAN, RUSSIAN
-from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 
@@ -79,14 +77,6 @@ ASKED = {"source_lang": "en", "target_lang": "de", "text_list": ["Hello", "", "y
 CHINESE = "今天天气很好,我们要去公园散步,然后一起吃午饭。"
 
 
-@pytest.mark.parametrize("path", ["/imme", "/imme/", "//imme?token="])
-async def test_list_keeps_length_and_order(running: RunningProxy, path: str) -> None:
-    answer = await running.client.post(running.url + path, json=ASKED)
-    texts = [f"[en>de by fake] {text}" for text in ASKED["text_list"]]
-    assert answer.status_code == 200
-    assert answer.json() == {"translations": [{"detected_source_lang": "en", "text": text} for text in texts]}
-
-
 async def test_empty_list_is_answered(running: RunningProxy) -> None:
     answer = await running.client.post("/imme", json={**ASKED, "text_list": []})
     assert (answer.status_code, answer.json()) == (200, {"translations": []})
@@ -103,15 +93,6 @@ async def test_each_text_is_detected(running: RunningProxy) -> None:
         f"[zh>de by fake] {CHINESE}",
         "123",
     ]
-
-
-@pytest.mark.parametrize(
-    ("code", "pair"), [("zh-CN", "en>zh"), ("zh-TW", "en>zh-Hant"), ("zh_hans", "en>zh"), ("DE", "en>de")]
-)
-async def test_codes_are_read_in_any_spelling(running: RunningProxy, code: str, pair: str) -> None:
-    asked = {"source_lang": "EN", "target_lang": code, "text_list": ["Hello"]}
-    (item,) = (await running.client.post("/imme", json=asked)).json()["translations"]
-    assert item == {"detected_source_lang": "EN", "text": f"[{pair} by fake] Hello"}
 
 
 @pytest.mark.parametrize(
@@ -179,17 +160,3 @@ async def test_failure_is_never_the_source_text(fake: FakeReplica, running: Runn
     finally:
         fake.translate.problem = None
     assert (answer.status_code, answer.json()["error"]) == (502, "unusable-output")
-
-
-async def test_key_is_read_from_the_url_alone(fake: FakeReplica, redis: RedisServer) -> None:
-    async with guarded(fake, redis.url) as running:
-        shown, _ = await new_key(running)
-        operators, _ = await new_key(running, scopes=["translate", "operate"])
-        assert (await running.client.post(f"/imme?token={shown}", json=ASKED)).status_code == 200
-        for query in ("", "?token="):
-            headers = {"Authorization": f"Bearer {shown}"}
-            answer = await running.client.post(f"/imme{query}", json=ASKED, headers=headers)
-            assert (answer.status_code, answer.json()["error"]) == (401, "key-required")
-        for key in ("nonsense", operators):
-            answer = await running.client.post(f"/imme?token={key}", json=ASKED)
-            assert (answer.status_code, answer.json()["error"]) == (403, "key-refused")
