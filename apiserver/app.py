@@ -33,8 +33,8 @@ from apiserver.scheduling.admission import QueueBounds
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget
 from shared.http.origin_policy import OriginPolicy
+from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections

@@ -13,7 +13,7 @@ from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import ApiServerSettings
-from shared.http.body import ByteBudget
+from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.protocol.deadline import TimeLimits
 from shared.protocol.translate_request import Limits

@@ -6,6 +6,7 @@
 - ``context``: the app's parts, for endpoints.
 - ``settings``: the settings.
 - ``api/``: HTTP endpoints.
+- ``exchange/``: one request, whatever its transport.
 - ``translation/``: the pipeline of one request.
 - ``admission/``: which requests are accepted under load.
 - ``cache/``: stored translations, and requests that share one computation.

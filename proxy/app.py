@@ -71,12 +71,11 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
                 await asyncio.wait_for(context.fleet.registry.swept.wait(), FIRST_SWEEP_SECONDS)
             yield
 
-    root_path = settings.root_path
     app = FastAPI(
         title="Pairway",
         version=VERSION,
         lifespan=lifespan,
-        root_path=root_path,
+        root_path=settings.root_path,
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
@@ -85,10 +84,11 @@ def create_app(settings: ProxySettings, resolver: Resolver = system_resolver) ->
     app.state.page_config = pages.page_config(settings) if settings.pages else None
     app.state.operator_origins = _operator_origins(settings)
     apis = mounts.select(settings.compat)
-    fast_handlers = {"/translate": translate.translate, **mounts.fast_handlers(apis)}
+    serve_translate = mounts.translate_handler(apis)
+    fast_handlers = {"/translate": serve_translate, **mounts.fast_handlers(apis)}
     configure_app(app, _client_origins(settings), fast_handlers, mounts.find_renderer(apis), QUIET_PATHS)
     for routes in (
-        translate.routes,
+        translate.create_routes(serve_translate),
         detect.routes,
         glossaries.routes,
         health.routes,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-
-from fastapi import Request
+from typing import Any, Protocol
 
 from proxy.admission.keyless_bodies import KeylessBodies
 from proxy.admission.transient_faults import TransientFaultRetry
@@ -27,7 +26,7 @@ from proxy.storage.lease import LeaderLease
 from proxy.translation.detection import DetectionService
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
-from shared.http.body import ByteBudget
+from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, StartupCheck
 
@@ -111,6 +110,14 @@ class ProxyContext:
     process: ProcessContext
 
 
-def context(request: Request) -> ProxyContext:
+class OfApp(Protocol):
+    """A request of any transport, with the app that serves it."""
+
+    @property
+    def app(self) -> Any:
+        """The app, with its parts in its state."""
+
+
+def context(request: OfApp) -> ProxyContext:
     """Return the parts of the app that serves the request."""
     return request.app.state.context

@@ -62,8 +62,8 @@ from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
 from proxy.upstream.client import ReplicaClient
-from shared.http.body import ByteBudget
 from shared.languages import display_name
+from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, StartupCheck
 from shared.runtime.turns import LoopTurns

@@ -1,10 +1,8 @@
-"""HTTP endpoints: parse, delegate, render.
+"""HTTP endpoints: decode, hand to the exchange, encode.
 
 - ``translate``: ``POST /translate``.
-- ``client_request``: the body of ``POST /translate``.
 - ``detect``: ``POST /detect``.
-- ``exchange``: the entry of a request, the same for every API: its deadline, caller and body.
-- ``translation_run``: an exchange that translates.
+- ``http_exchange``: exchanges of HTTP requests.
 - ``compat/``: formats of other translation APIs.
 - ``pages``: web pages.
 - ``glossaries``: callers' glossaries.
@@ -12,6 +10,5 @@
 - ``fleet``: the fleet, its overrides, live status, and metrics.
 - ``keys``: API keys.
 - ``views/``: the JSON of the fleet's state.
-- ``auth``: authentication of callers.
 - ``operators``: exchanges of operators and readers of the fleet's state.
 """

@@ -8,16 +8,13 @@ from typing import Any, Final
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from proxy.api import auth
-from proxy.api.exchange import RequestExchange, parse_in_turn
-from proxy.context import context
+from proxy.api.http_exchange import KEY, NO_KEY, exchange_of
+from proxy.exchange.fields import parse_unique
 from proxy.routing.language_detector import Detection
-from shared.http.disconnect import while_connected
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
-from shared.http.request_context import add_log_fields, request_header
-from shared.parsing.json_reader import refuse_repeated_names
-from shared.parsing.request_parser import CLIENT_SENTENCES, limit_unknown, read_members
+from shared.parsing.json_reader import limit_unknown
+from shared.parsing.request_parser import CLIENT_SENTENCES
 from shared.protocol.translate_request import Limits, TextOrTexts
 from shared.protocol.validation_errors import invalid_request
 
@@ -39,14 +36,14 @@ class Detections(BaseModel):
 
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 408, 413, 415, 422, 429, 431, 503, 504))
-DETECT_DOC: Final[dict[str, Any]] = body_documentation(DetectRequest) | auth.NO_KEY
+DETECT_DOC: Final[dict[str, Any]] = body_documentation(DetectRequest) | NO_KEY
 
 
 @routes.post(
     "/detect",
     response_model=Detection | Detections,
     responses=PROBLEMS,
-    dependencies=[auth.KEY],
+    dependencies=[KEY],
     openapi_extra=DETECT_DOC,
 )
 async def detect(request: Request) -> Response:
@@ -54,16 +51,15 @@ async def detect(request: Request) -> Response:
 
     The request counts for the key's requests a minute; no characters are charged.
     """
-    parts = context(request)
-    settings = parts.settings
-    with RequestExchange(request) as exchange:
-        body = await exchange.receive(request_header(request, "authorization"), is_json=True)
-        text = (await parse_in_turn(request, body, partial(parse_detect_request, body, settings.limits))).text
-        texts = [text] if isinstance(text, str) else text
-        add_log_fields(request, texts=len(texts))
+    with exchange_of(request) as exchange:
+        parts = exchange.parts
+        body = await exchange.receive(only_json=True)
+        asked = await exchange.in_turn(body, partial(parse_detect_request, body, parts.settings.limits))
+        texts = [asked.text] if isinstance(asked.text, str) else asked.text
+        exchange.peer.add_log_fields(texts=len(texts))
         work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)
-        results = await while_connected(request, work)
-    answer = results[0] if isinstance(text, str) else Detections(results=results)
+        results = await exchange.peer.while_connected(work)
+    answer = results[0] if isinstance(asked.text, str) else Detections(results=results)
     return JsonBytesResponse(answer.model_dump_json().encode())
 
 
@@ -73,12 +69,12 @@ def parse_detect_request(body: bytes, limits: Limits) -> DetectRequest:
     Raises:
         PairwayError: the body is not a JSON object, too large, or has missing, unknown or wrong members.
     """
-    members, is_plainly_unique = read_members(body, limits, "text")
+    return parse_unique(body, limits, "text", _build)
+
+
+def _build(members: dict[str, object]) -> DetectRequest:
     limit_unknown(members, DetectRequest.model_fields)
     try:
-        detect_request = DetectRequest.model_validate(members)
+        return DetectRequest.model_validate(members)
     except ValidationError as error:
         raise invalid_request(error, CLIENT_SENTENCES) from None
-    if not is_plainly_unique:
-        refuse_repeated_names(body)
-    return detect_request

@@ -16,7 +16,7 @@ from proxy.context import ProxyContext, context
 from proxy.fleet.admin import AppliedOverride
 from proxy.fleet.expected_replicas import ReplicaCount
 from proxy.urls import MAX_CHARS, replica_url
-from shared.http.body import validated
+from shared.http.body import OPERATOR_READER
 from shared.http.event_stream import EventSeries
 from shared.http.openapi import METRICS_DOCUMENTATION, body_documentation, problem_documentation
 from shared.http.probes import metrics_response
@@ -116,7 +116,7 @@ async def remove(request: Request) -> fleet_view.Changed:
     """
     if not set(request.query_params) <= Addressed.model_fields.keys():  # unnamed: an answer repeats no query
         raise InvalidRequestError([("query", "has another parameter than url")])
-    query = validated(Addressed, dict(request.query_params))
+    query = OPERATOR_READER.validated(dict(request.query_params), Addressed)
     return _changed(request, await context(request).fleet.admin.remove(query.url))
 
 

@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from functools import partial
 from typing import Annotated, Final, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import BaseModel
 
-from proxy.api import auth
-from proxy.api.exchange import RequestExchange, parse_in_turn
-from proxy.context import context
+from proxy.api.http_exchange import KEY, exchange_of
+from proxy.exchange.exchange import RequestExchange
+from proxy.exchange.key_places import HEADER
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
+    READER,
     Dictionary,
     Entries,
     Glossary,
     GlossaryChanges,
     GlossaryDraft,
     GlossaryInfo,
-    parse_body,
     parse_id,
     parse_pair,
 )
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JsonBytesResponse
-from shared.http.request_context import add_log_fields, request_header
+from shared.http.request_context import add_log_fields
 from shared.languages import LanguagePair
 
 M = TypeVar("M", bound=BaseModel)
 
-routes = APIRouter(dependencies=[auth.KEY])
+routes = APIRouter(dependencies=[KEY])
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 431, 503, 504))
 _DICTIONARY: Final = "/glossaries/{glossary_id}/dictionaries/{source_lang}/{target_lang}"
@@ -46,8 +45,8 @@ class GlossaryList(BaseModel):
 
 async def _enter(request: Request) -> AsyncGenerator[RequestExchange]:
     """Authenticate the caller, who needs an owner's word, and count the request."""
-    with RequestExchange(request) as exchange:
-        await exchange.authenticate(request_header(request, "authorization"))
+    with exchange_of(request) as exchange:
+        await exchange.identify(HEADER.in_head(exchange.peer))
         _ = exchange.glossary_owner
         yield exchange
 
@@ -80,9 +79,7 @@ async def _read(exchange: RequestExchange, model: type[M]) -> M:
     Raises:
         PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
     """
-    limit = min(GLOSSARY_BODY_BYTES, context(exchange.request).settings.max_bodies_bytes)
-    body = await exchange.read_body(limit, is_json=True)
-    return await parse_in_turn(exchange.request, body, partial(parse_body, body, model))
+    return await exchange.read_model(READER, model, min(GLOSSARY_BODY_BYTES, exchange.parts.settings.max_bodies_bytes))
 
 
 async def _read_dictionary(exchange: RequestExchange, pair: LanguagePair) -> Dictionary:
@@ -91,7 +88,7 @@ async def _read_dictionary(exchange: RequestExchange, pair: LanguagePair) -> Dic
 
 
 async def _update(exchange: RequestExchange, glossary_id: str, change: Callable[[Glossary], Glossary]) -> GlossaryInfo:
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     return (await exchange.before_deadline(store.update(exchange.glossary_owner, glossary_id, change))).info
 
 
@@ -99,23 +96,23 @@ async def _update(exchange: RequestExchange, glossary_id: str, change: Callable[
 async def create(exchange: Entered) -> GlossaryInfo:
     """Create a glossary; its dictionaries may follow later."""
     draft = await _read(exchange, GlossaryDraft)
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     glossary = await exchange.before_deadline(store.create(exchange.glossary_owner, draft))
-    add_log_fields(exchange.request, glossary=glossary.id)
+    exchange.peer.add_log_fields(glossary=glossary.id)
     return glossary.info
 
 
 @routes.get("/glossaries", responses=PROBLEMS)
 async def list_all(exchange: Entered) -> GlossaryList:
     """List the caller's glossaries, without entries."""
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     return GlossaryList(glossaries=await exchange.before_deadline(store.list_all(exchange.glossary_owner)))
 
 
 @routes.get("/glossaries/{glossary_id}", responses=PROBLEMS)
 async def show(exchange: Entered, glossary_id: GlossaryId) -> GlossaryInfo:
     """Show a glossary, without entries."""
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     return await exchange.before_deadline(store.info(exchange.glossary_owner, glossary_id))
 
 
@@ -129,14 +126,14 @@ async def rename(exchange: Entered, glossary_id: GlossaryId) -> GlossaryInfo:
 @routes.delete("/glossaries/{glossary_id}", status_code=204, response_class=Response, responses=PROBLEMS)
 async def delete(exchange: Entered, glossary_id: GlossaryId) -> None:
     """Delete a glossary."""
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     await exchange.before_deadline(store.delete(exchange.glossary_owner, glossary_id))
 
 
 @routes.get(_DICTIONARY, response_model=Dictionary, responses=PROBLEMS)
 async def show_dictionary(exchange: Entered, glossary_id: GlossaryId, pair: Pair) -> Response:
     """Show a dictionary with its entries."""
-    store = context(exchange.request).glossaries.store
+    store = exchange.parts.glossaries.store
     dictionary = (await exchange.before_deadline(store.read(exchange.glossary_owner, glossary_id))).dictionary(pair)
     return JsonBytesResponse((await asyncio.to_thread(dictionary.model_dump_json)).encode())
 

@@ -7,29 +7,28 @@ import time
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from proxy.api import auth
-from proxy.api.exchange import SMALL_SECONDS, RequestExchange
+from proxy.api.http_exchange import KEY, NO_KEY, exchange_of
 from proxy.api.views import fleet_view, language_list
 from proxy.context import context
+from proxy.exchange.exchange import SMALL_SECONDS
+from proxy.exchange.key_places import HEADER
 from proxy.keys.quota import Usage, limit_headers
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response, startupz_response
-from shared.http.request_context import add_response_headers, request_header
+from shared.http.request_context import add_response_headers
 from shared.protocol.errors import NotFoundError
 
 routes = APIRouter()
 
 
-@routes.get(
-    "/usage", responses=problem_documentation((401, 403, 404, 503)), dependencies=[auth.KEY], openapi_extra=auth.NO_KEY
-)
+@routes.get("/usage", responses=problem_documentation((401, 403, 404, 503)), dependencies=[KEY], openapi_extra=NO_KEY)
 async def usage(request: Request) -> Usage:
     """Show a caller their key and its usage.
 
     This request is not counted. The answer is 404 if keys are off.
     """
-    with RequestExchange(request, SMALL_SECONDS, counts=False) as exchange:
-        await exchange.authenticate(request_header(request, "authorization"))
+    with exchange_of(request, SMALL_SECONDS, counts=False) as exchange:
+        await exchange.identify(HEADER.in_head(exchange.peer))
         key = exchange.key
         if key is None:
             raise NotFoundError("Keys are off on this proxy: it counts no usage and limits nobody.")

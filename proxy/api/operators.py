@@ -9,9 +9,10 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
-from proxy.api.exchange import SMALL_SECONDS, RequestExchange
+from proxy.api.http_exchange import exchange_of
 from proxy.context import context
-from shared.http.body import OPERATOR_BODY_BYTES, parse_operator_body
+from proxy.exchange.exchange import SMALL_SECONDS, RequestExchange
+from shared.http.body import OPERATOR_BODY_BYTES, OPERATOR_READER
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -25,7 +26,7 @@ _SCHEME: Final = Depends(
 
 async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExchange]:
     """Identify an operator; raise PairwayError without a valid token or key."""
-    with RequestExchange(request, SMALL_SECONDS) as exchange:
+    with exchange_of(request, SMALL_SECONDS) as exchange:
         await exchange.require_operator()
         yield exchange
 
@@ -33,7 +34,7 @@ async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExc
 async def require_watcher(request: Request, _: Any = _SCHEME) -> None:
     """Require an operator if keys are on; otherwise anybody may read."""
     if context(request).keys.authenticator.on:
-        with RequestExchange(request, SMALL_SECONDS) as exchange:
+        with exchange_of(request, SMALL_SECONDS) as exchange:
             await exchange.require_operator()
 
 
@@ -49,4 +50,4 @@ async def read(exchange: RequestExchange, model: type[M]) -> M:
     Raises:
         PairwayError: the body is too large, too slow or not JSON, or a field is wrong.
     """
-    return parse_operator_body(await exchange.read_body(OPERATOR_BODY_BYTES, is_json=True), model)
+    return await exchange.read_model(OPERATOR_READER, model, OPERATOR_BODY_BYTES)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from shared.http.problems import JSON
 from shared.http.request_context import request_header
-from shared.parsing.json_reader import JsonReader, refuse_repeated_names
+from shared.parsing.byte_budget import ByteBudget, Reservation
+from shared.parsing.json_reader import ModelReader, require_json
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import (
     ClientGoneError,
-    InvalidRequestError,
-    OverloadedError,
     TooLargeError,
     UnsupportedMediaError,
 )
-from shared.protocol.validation_errors import operator_errors
+from shared.protocol.validation_errors import operator_refusal
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,79 +27,16 @@ WHOLE_BODY_EXTENSION: Final = "pairway.whole_body"
 # Enough for a key with 200 pairs, the longest request of an operator.
 OPERATOR_BODY_BYTES: Final = 4096
 OPERATOR_BODY_SECONDS: Final = 5.0
-_OPERATOR_READER: Final = JsonReader()
+# One of that size holds no more values.
+OPERATOR_READER: Final = ModelReader(None, OPERATOR_BODY_BYTES, operator_refusal)
 # Bodies are kept in blocks of this size, which others reuse: whole ones that grow leave holes of every size.
 BLOCK_BYTES: Final = 65_536
-# Even the largest body is answered or refused in less time.
-BODY_RETRY_AFTER_SECONDS: Final = 1.0
-
-
-class Reservation(Protocol):
-    """Bytes held for one body."""
-
-    size: int
-
-    def take(self, size: int) -> None:
-        """Hold ``size`` more bytes, or raise PairwayError."""
-
-    def release(self) -> None:
-        """Give up all bytes."""
-
-
-class BodyReservation:
-    """One request's part of the budget, until its block ends."""
-
-    __slots__ = ("_budget", "size")
-
-    def __init__(self, budget: ByteBudget) -> None:
-        self._budget = budget
-        self.size = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """Release all bytes before the block ends."""
-        self._budget.reserved -= self.size
-        self.size = 0
-
-    def take(self, size: int) -> None:
-        """Reserve ``size`` more bytes, or raise OverloadedError if the budget lacks them."""
-        if self._budget.reserved + size > self._budget.limit:
-            raise OverloadedError(
-                f"The bodies of requests in flight fill this server's limit of {self._budget.limit} bytes.",
-                retry_after=BODY_RETRY_AFTER_SECONDS,
-            )
-        self._budget.reserved += size
-        self.size += size
-
-
-@dataclass(slots=True)
-class ByteBudget:
-    """Limit on the bytes reserved at once. Not thread-safe."""
-
-    limit: int
-    reserved: int = 0
-
-    def reserve(self) -> BodyReservation:
-        """Return an empty reservation for one request."""
-        return BodyReservation(self)
 
 
 async def read_json_body(request: Request, limit: int, deadline: Deadline, reservation: Reservation) -> bytes:
     """Read a body that must be declared as JSON; otherwise as :func:`read_body`."""
-    require_json(request)
+    require_json(request_header(request, "content-type"))
     return await read_body(request, limit, deadline, reservation)
-
-
-def require_json(request: Request) -> None:
-    """Raise UnsupportedMediaError unless the body is declared as JSON."""
-    content_type = (request_header(request, "content-type") or "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON}.")
 
 
 def declared_bytes(request: Request) -> int:
@@ -143,26 +77,7 @@ async def read_operator_body(request: Request, model: type[M], budget: ByteBudge
     deadline = Deadline.after(OPERATOR_BODY_SECONDS, time.monotonic)
     with budget.reserve() as reservation:
         body = await read_json_body(request, OPERATOR_BODY_BYTES, deadline, reservation)
-    return parse_operator_body(body, model)
-
-
-def parse_operator_body(body: bytes, model: type[M]) -> M:
-    """Return an operator's request as a model.
-
-    Raises:
-        PairwayError: the body is not a JSON object, or a field is wrong.
-    """
-    members = _OPERATOR_READER.read(body, OPERATOR_BODY_BYTES)  # one of that size holds no more values
-    refuse_repeated_names(body)
-    return validated(model, members)
-
-
-def validated(model: type[M], members: dict[str, object]) -> M:
-    """Return the model with these members; raise InvalidRequestError that names wrong ones."""
-    try:
-        return model.model_validate(members)
-    except ValidationError as error:
-        raise InvalidRequestError(operator_errors(error, model)) from None
+    return OPERATOR_READER.read(body, model)
 
 
 async def _read_parts(request: Request, limit: int, reservation: Reservation) -> bytes:

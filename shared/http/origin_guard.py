@@ -30,6 +30,8 @@ _REQUEST_HEADER_NAMES: Final = frozenset(name.lower() for name in _REQUEST_HEADE
 # Headers of both servers that pages may read.
 _RESPONSE_HEADERS: Final = (REQUEST_ID_HEADER, "Retry-After")
 _MAX_AGE_SECONDS: Final = 600
+# RFC 6455, section 7.4.1.
+_POLICY_VIOLATION: Final = 1008
 _PREFLIGHT_METHOD: Final = "access-control-request-method"
 _PREFLIGHT_HEADERS: Final = "access-control-request-headers"
 _PRIVATE_NETWORK: Final = "access-control-request-private-network"
@@ -46,12 +48,18 @@ class OriginGuard:
         self._policy = policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, answer or refuse one request."""
-        if scope["type"] != "http":
+        """Serve, answer or refuse one request, or one upgrade to WebSocket."""
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        request, policy = Request(scope, receive), self._policy
-        refusal = policy.refusal(scope["method"], route_path(scope), scope["state"]["headers"])
+        policy = self._policy
+        refusal = policy.refusal(scope.get("method", "GET"), route_path(scope), scope["state"]["headers"])
+        if (
+            scope["type"] == "websocket"
+        ):  # browsers ask nobody before they send one, and show what comes back to its page
+            await (self._app(scope, receive, send) if refusal is None else _refuse_upgrade(scope, receive, send))
+            return
+        request = Request(scope, receive)
         origin = request_header(request, "origin")
         if refusal is not None:
             fields = {} if origin is None else {"origin": shown(origin)}
@@ -91,3 +99,10 @@ class OriginGuard:
         if request_header(request, _PRIVATE_NETWORK) == "true":
             headers["Access-Control-Allow-Private-Network"] = "true"
         return Response(status_code=200, headers=headers)
+
+
+async def _refuse_upgrade(scope: Scope, receive: Receive, send: Send) -> None:
+    """Close a WebSocket before it opens; servers answer 403."""
+    scope["state"]["log_fields"]["code"] = OriginRefusedError.code
+    await receive()
+    await send({"type": "websocket.close", "code": _POLICY_VIOLATION})

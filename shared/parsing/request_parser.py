@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Final, cast
 
 from pydantic import ValidationError
 
-from shared.parsing.json_reader import OTHER_VALUES, JsonReader, refuse_repeated_names
+from shared.parsing.json_reader import OTHER_VALUES, JsonReader, limit_unknown, refuse_repeated_names
 from shared.protocol.errors import InvalidRequestError
 from shared.protocol.translate_request import (
     MAX_ALTERNATIVES,
@@ -20,7 +20,7 @@ from shared.protocol.translate_request import (
     TextFormat,
     TranslateRequest,
 )
-from shared.protocol.validation_errors import MAX_FIELDS_NAMED, invalid_request
+from shared.protocol.validation_errors import invalid_request
 
 # Members of ``xml`` that are read; it has fewer fields.
 MAX_XML_MEMBERS: Final = 16
@@ -72,13 +72,6 @@ def validate_members(members: dict[str, object]) -> TranslateRequest:
     if not members.keys() <= _FREE_FIELDS:
         _refuse_combinations(request)
     return request
-
-
-def limit_unknown(members: dict[str, object], fields: Container[str]) -> None:
-    """Remove unknown members beyond those that an error names."""
-    unknown = [name for name in members if name not in fields]
-    for name in unknown[MAX_FIELDS_NAMED:]:
-        del members[name]
 
 
 def _refuse_combinations(request: TranslateRequest) -> None:

@@ -39,6 +39,11 @@ _OPERATOR_SENTENCES: Final = {
 }
 
 
+def operator_refusal(error: ValidationError, model: type[BaseModel]) -> InvalidRequestError:
+    """Map pydantic's errors to an operator's request."""
+    return InvalidRequestError(operator_errors(error, model))
+
+
 def operator_errors(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
     """Return the first ten wrong fields with messages; API keys are masked."""
     # pydantic also calls a list too short if it accepted none of its parts.

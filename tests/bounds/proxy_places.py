@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from proxy.admission.retry_after import MAX_CALLERS, RetryAfter
-from proxy.api.compat import language_codes
-from proxy.api.compat.deepl import languages as deepl_languages
-from proxy.api.compat.libretranslate import languages as libretranslate_languages
+from proxy.api.compat import languages, libretranslate
 from proxy.cache.memory_cache import MemoryCache
 from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft, GlossaryOwner, owner_of_word
 from proxy.glossaries.store import MAX_RENEWED, GlossaryStore
@@ -77,13 +75,11 @@ def proxy_places() -> Sequence[Place]:
         cache_place(
             caller.at_address, lambda number: caller.at_address(f"2001:db8:{number >> 16:x}:{number & 65535:x}::1")
         ),
-        cache_place(language_codes.extension_code, lambda number: language_codes.extension_code(fresh_tag(number))),
-        cache_place(language_codes.english_name, lambda number: language_codes.english_name(fresh_tag(number))),
-        cache_place(deepl_languages.source_code, lambda number: deepl_languages.source_code(fresh_tag(number))),
-        cache_place(deepl_languages.deepl_code, lambda number: deepl_languages.deepl_code(fresh_tag(number))),
-        cache_place(
-            libretranslate_languages.codes_of, lambda number: libretranslate_languages.codes_of(fresh_tag(number))
-        ),
+        cache_place(languages.extension_code, lambda number: languages.extension_code(fresh_tag(number))),
+        cache_place(languages.english_name, lambda number: languages.english_name(fresh_tag(number))),
+        cache_place(languages.source_code, lambda number: languages.source_code(fresh_tag(number))),
+        cache_place(languages.deepl_code, lambda number: languages.deepl_code(fresh_tag(number))),
+        cache_place(libretranslate.codes_of, lambda number: libretranslate.codes_of(fresh_tag(number))),
         Place(
             "proxy.routing.language_detector.LanguageDetector._served_sets",
             MAX_SERVED_SETS,

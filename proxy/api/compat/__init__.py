@@ -1,16 +1,12 @@
-"""Compatible APIs: formats of others over the one translation service.
+"""Compatible APIs: formats of others over the one exchange.
 
-- ``mounts``: the paths of all APIs, under a prefix and at the root.
-- ``compat_api``: what an API consists of.
-- ``fields``: the fields of a request, from JSON, a form or the query.
-- ``key_scan``: finds the key in a body before its fields are read.
-- ``language_codes``: language codes of other APIs, and languages' names.
-- ``served_languages``: the fleet's languages, never a part of them.
-- ``list_language``: the language of most of a list's text.
-- ``translations``: builds requests, and reads answers.
-- ``libretranslate/``: LibreTranslate.
-- ``deepl/``: DeepL.
+- ``mounts``: the paths of all APIs, under a prefix and at the root; which of ``POST /translate`` at the root are an API's.
+- ``codec``: what an API consists of.
+- ``languages``: language codes both ways, names, and the fleet's languages.
+- ``text_lists``: native requests for lists of texts, the list's language, and results.
+- ``libretranslate``: LibreTranslate.
+- ``deepl``: DeepL's translations, languages and usage.
+- ``deepl_glossaries``: DeepL's glossaries.
 - ``deeplx``: DeepLX.
-- ``immersive``: Immersive Translate's custom API.
-- ``kiss``: Kiss Translator's custom API.
+- ``extensions``: Kiss Translator and Immersive Translate.
 """

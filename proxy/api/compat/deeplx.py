@@ -10,20 +10,21 @@ from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic_core import to_json
 
-from proxy.api.compat.compat_api import CompatApi, CompatRoute
-from proxy.api.compat.fields import Fields, fields_of, header_key, query_fields
-from proxy.api.compat.language_codes import parse_code, parse_source
-from proxy.api.compat.translations import build_request, translate_list
-from proxy.api.translation_run import TranslationRun
-from shared.http.problems import JsonBytesResponse, retry_headers
+from proxy.api.compat.codec import CompatApi, CompatRoute, TranslationCodec
+from proxy.api.compat.languages import parse_code, parse_source
+from proxy.api.compat.text_lists import build_request, translate_list
+from proxy.exchange.exchange import WaitPolicy
+from proxy.exchange.fields import BodyFormat, Fields, read_query
+from proxy.exchange.key_places import KeyPlaces, as_bearer, header_key
+from proxy.exchange.peer import Peer
+from proxy.exchange.translation_run import TranslationRun
+from shared.http.problems import retry_headers
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, InvalidRequestError, NotFoundError, PairwayError
 from shared.protocol.headers import BEARER
 from shared.protocol.translate_request import TextFormat
 
-# Zotero waits for 15 s on iOS, pdf2zh without end.
-QUEUE_SECONDS: Final = 10.0
 # Schemes of the header Authorization.
 _SCHEMES: Final = (BEARER, "DeepL-Auth-Key")
 READER: Final = JsonReader(("text", "source_lang", "target_lang", "tag_handling"))
@@ -53,48 +54,37 @@ class NoTextError(NotFoundError, status=404, code="not-found", title="No text"):
         super().__init__("No text to translate")
 
 
-async def serve_translate(request: Request) -> Response:
-    """Answer ``POST /translate`` and ``/v1/translate``."""
-    with TranslationRun(request) as run:
-        fields = await _read(run)
-        text = fields.members.get("text")
-        if not text:
-            raise NoTextError
-        if not isinstance(text, str):
-            raise InvalidRequestError([("text", "must be a string; /v2/translate takes a list")])
-        result = await _translate(run, fields, text)
-        answer: dict[str, object] = {
-            "code": 200,
-            "id": _FIRST_ID + zlib.crc32(request.scope["state"]["request_id"].encode()),
-            "data": result.translation,
-            "alternatives": [],
-            "source_lang": _source_code(result),
-            "target_lang": fields.optional_string("target_lang").upper(),
-            "method": "Free",
-        }
-        return JsonBytesResponse(to_json(answer))
+async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
+    """Return the answer to ``POST /translate`` and ``/v1/translate``."""
+    text = _text(fields)
+    if not isinstance(text, str):
+        raise InvalidRequestError([("text", "must be a string; /v2/translate takes a list")])
+    result = await _translate(run, fields, text)
+    answer: dict[str, object] = {
+        "code": 200,
+        "id": _FIRST_ID + zlib.crc32(run.peer.request_id.encode()),
+        "data": result.translation,
+        "alternatives": [],
+        "source_lang": _source_code(result),
+        "target_lang": fields.optional_string("target_lang").upper(),
+        "method": "Free",
+    }
+    return to_json(answer)
 
 
-async def serve_v2_translate(request: Request) -> Response:
-    """Answer ``POST /v2/translate``: all texts, a line each, get one translation."""
-    with TranslationRun(request) as run:
-        fields = await _read(run)
-        value = fields.members.get("text")
-        if not value:
-            raise NoTextError
-        text = value if isinstance(value, str) else "\n".join(fields.strings("text"))
-        result = await _translate(run, fields, text)
-        translation = {"detected_source_language": _source_code(result), "text": result.translation}
-        return JsonBytesResponse(to_json({"translations": [translation]}))
+async def answer_v2_translate(run: TranslationRun, fields: Fields) -> bytes:
+    """Return the answer to ``POST /v2/translate``.
+
+    All texts, a line each, get one translation.
+    """
+    value = _text(fields)
+    result = await _translate(run, fields, value if isinstance(value, str) else "\n".join(fields.strings("text")))
+    translation = {"detected_source_language": _source_code(result), "text": result.translation}
+    return to_json({"translations": [translation]})
 
 
-async def _read(run: TranslationRun) -> Fields:
-    """Identify the caller, and read the body's fields."""
-    request = run.request
-    key = header_key(request, *_SCHEMES) or query_fields(request).text("token")
-    body = await run.receive(f"{BEARER} {key}" if key else None)
-    fields = await fields_of(request, body, READER)
-    run.queue_seconds = QUEUE_SECONDS
+def _text(fields: Fields) -> object:
+    """Return the text or texts; raise PairwayError without any."""
     if fields.in_url:
         raise NoTextError  # no client has its text in the URL
     if "jsonrpc" in fields.members:
@@ -102,7 +92,10 @@ async def _read(run: TranslationRun) -> Fields:
             "This is a request of DeepL's web page (JSON-RPC), not of DeepLX. Zotero PDF Translate: choose "
             "DeepL(Custom) instead of DeepLX, with the address …/deeplx/translate?token=KEY."
         )
-    return fields
+    text = fields.members.get("text")
+    if not text:
+        raise NoTextError
+    return text
 
 
 async def _translate(run: TranslationRun, fields: Fields, text: str) -> Translation:
@@ -111,7 +104,7 @@ async def _translate(run: TranslationRun, fields: Fields, text: str) -> Translat
         raise BadRequestError("Invalid tag_handling value. Allowed values are 'html' and 'xml'.")
     source = parse_source(fields.optional_string("source_lang"), "source_lang")
     target = parse_code(fields.optional_string("target_lang"), "target_lang")
-    native = build_request(run.request, [text], source, target, format=_FORMATS[handling])
+    native = build_request(run, [text], source, target, format=_FORMATS[handling])
     return (await translate_list(run, native))[0]
 
 
@@ -131,12 +124,22 @@ def render_error(_: Request, error: PairwayError) -> Response:
     return JSONResponse({"code": status, "message": message}, status, retry_headers(error))
 
 
+def _authorization(peer: Peer) -> str | None:
+    return as_bearer(header_key(peer, *_SCHEMES) or read_query(peer.query).text("token"))
+
+
+BODY: Final = BodyFormat(READER)
+KEYS: Final = KeyPlaces(_authorization)
+# Zotero waits for 15 s on iOS, pdf2zh without end.
+WAITS: Final = WaitPolicy(queue_seconds=10.0)
+_TRANSLATE: Final = TranslationCodec(answer_translate, BODY, KEYS, WAITS)
+_V2_TRANSLATE: Final = TranslationCodec(answer_v2_translate, BODY, KEYS, WAITS)
 API: Final = CompatApi(
     "deeplx",
     (
-        CompatRoute(("POST",), "/translate", serve_translate),
-        CompatRoute(("POST",), "/v1/translate", serve_translate),
-        CompatRoute(("POST",), "/v2/translate", serve_v2_translate),
+        CompatRoute(("POST",), "/translate", _TRANSLATE.serve),
+        CompatRoute(("POST",), "/v1/translate", _TRANSLATE.serve),
+        CompatRoute(("POST",), "/v2/translate", _V2_TRANSLATE.serve),
     ),
     render_error,
 )

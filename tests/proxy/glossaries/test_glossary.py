@@ -18,6 +18,7 @@ from proxy.glossaries.glossary import (
     MAX_DICTIONARIES,
     MAX_ENTRIES,
     MAX_NAME_CHARS,
+    READER,
     Dictionary,
     Entries,
     Glossary,
@@ -25,7 +26,6 @@ from proxy.glossaries.glossary import (
     GlossaryDraft,
     owner_of_key,
     owner_of_word,
-    parse_body,
     parse_id,
     parse_pair,
 )
@@ -96,7 +96,7 @@ def one(**entries: object) -> list[object]:
 )
 def test_wrong_fields_are_named(body: bytes, field: str, message: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        parse_body(body, GlossaryDraft)
+        READER.read(body, GlossaryDraft)
     (error,) = (each for each in caught.value.facts["errors"] if each["field"] == field)
     assert message in error["message"]
 
@@ -104,27 +104,27 @@ def test_wrong_fields_are_named(body: bytes, field: str, message: str) -> None:
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"3", b'{"name": "a", "name": "b"}', b'{"entries": NaN}'])
 def test_bodies_that_are_no_objects_are_bad_requests(body: bytes) -> None:
     with pytest.raises(BadRequestError):
-        parse_body(body, GlossaryDraft)
+        READER.read(body, GlossaryDraft)
 
 
 def test_entry_that_is_sent_twice_is_refused() -> None:
     with pytest.raises(BadRequestError, match="occurs twice"):
-        parse_body(b'{"entries": {"a": "b", "a": "c"}}', Entries)
+        READER.read(b'{"entries": {"a": "b", "a": "c"}}', Entries)
 
 
 def test_too_many_entries_are_too_large() -> None:
     half = many_entries(MAX_ENTRIES // 2 + 1)
     with pytest.raises(TooLargeError) as caught:
-        parse_body(json.dumps({"entries": many_entries(MAX_ENTRIES + 1)}).encode(), Entries)
+        READER.read(json.dumps({"entries": many_entries(MAX_ENTRIES + 1)}).encode(), Entries)
     assert caught.value.facts == {"limit": MAX_ENTRIES, "unit": "entries"}
     both = [{"source_lang": "en", "target_lang": target, "entries": half} for target in ("de", "fr")]
     with pytest.raises(TooLargeError, match=r"10002 entries; at most 10000"):
-        parse_body(body_of(dictionaries=both), GlossaryDraft)
+        READER.read(body_of(dictionaries=both), GlossaryDraft)
 
 
 def test_unknown_members_are_limited_in_messages() -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        parse_body(json.dumps({f"x{n}": n for n in range(1000)}).encode(), GlossaryDraft)
+        READER.read(json.dumps({f"x{n}": n for n in range(1000)}).encode(), GlossaryDraft)
     assert len(caught.value.facts["errors"]) <= 10
 
 
@@ -134,7 +134,7 @@ def test_entries_of_ordinary_length_fit_into_a_body() -> None:
         {"name": "a", "dictionaries": [{"source_lang": "ru", "target_lang": "de", "entries": entries}]}
     ).encode()
     assert len(body) < GLOSSARY_BODY_BYTES
-    assert parse_body(body, GlossaryDraft).dictionaries[0].entries == entries
+    assert READER.read(body, GlossaryDraft).dictionaries[0].entries == entries
 
 
 def test_ids_are_random_uuids() -> None:
@@ -214,7 +214,7 @@ def test_limits_hold_for_changes_too() -> None:
 @given(st.binary(max_size=200) | ANY_JSON.map(lambda value: json.dumps(value).encode()), st.sampled_from(MODELS))
 def test_any_body_is_a_model_or_a_refusal(sent: bytes, model: type[BaseModel]) -> None:
     with suppress(PairwayError):
-        assert isinstance(parse_body(sent, model), model)
+        assert isinstance(READER.read(sent, model), model)
 
 
 @pytest.mark.no_cover
@@ -224,7 +224,7 @@ def test_any_body_is_a_model_or_a_refusal(sent: bytes, model: type[BaseModel]) -
 def test_hostile_bodies_are_refused(sent: bytes) -> None:
     for model in MODELS:
         with pytest.raises(PairwayError):
-            parse_body(sent, model)
+            READER.read(sent, model)
 
 
 def test_words_have_stable_digests_that_hide_them() -> None:

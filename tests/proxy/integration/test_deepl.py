@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from proxy.api.compat.deepl import translate
-from proxy.api.compat.deepl.usage import UNLIMITED
+from proxy.api.compat.deepl import UNLIMITED
 from tests.proxy.integration.inputs import FRENCH, GERMAN, RUSSIAN
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -165,7 +165,7 @@ async def test_text_in_the_url_is_refused(running: RunningProxy) -> None:
 async def test_faults_of_replicas(
     monkeypatch: pytest.MonkeyPatch, problem: tuple[int, str], status: int, weblate: int
 ) -> None:
-    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
+    set_waits(monkeypatch)
     fake = FakeReplica("en>de")
     fake.translate.problem = problem
     async with replicas(fake), proxy([fake]) as one:
@@ -186,7 +186,7 @@ async def test_passing_fault_is_waited_for() -> None:
 
 
 async def test_pair_without_a_ready_replica_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
+    set_waits(monkeypatch)
     fake = FakeReplica("en>de", "en>fr")
     fake.pairs["en>fr"] = False
     async with replicas(fake), proxy([fake]) as one:

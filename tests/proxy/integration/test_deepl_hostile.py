@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.api.compat.deepl import translate
-from proxy.api.compat.deepl.api import API
+from proxy.api.compat.deepl import API
 from tests.proxy.api.compat.hostile_requests import hostile_requests
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
 
 OPTIONS = [
@@ -49,7 +49,7 @@ async def running() -> Any:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.0)
+    set_waits(monkeypatch)
 
 
 def check_error(answer: httpx.Response) -> None:

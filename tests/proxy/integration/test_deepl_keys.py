@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from proxy.api.compat.deepl import translate
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -100,7 +100,7 @@ async def test_redis_that_pauses_is_waited_for(own_redis: RedisServer) -> None:
         shown, _ = await new_key(running)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
-            patch.setattr(translate, "QUEUE_SECONDS", 30.0)
+            set_waits(patch, queue_seconds=30.0)
             own_redis.server.signal(signal.SIGSTOP)
             try:
                 asked = asyncio.create_task(statuses(running, deepl_key(shown)))

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from proxy.admission.keyless_bodies import FIRST_BYTES, MAX_REQUESTS
-from proxy.api import exchange
+from proxy.exchange import exchange
 from proxy.translation.detection import DetectionService
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import NOBODY, guarded, new_key

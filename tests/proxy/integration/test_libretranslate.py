@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from proxy.api.compat.libretranslate.errors import KEY_INVALID, KEY_NEEDED
+from proxy.api.compat.libretranslate import KEY_INVALID, KEY_NEEDED
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock

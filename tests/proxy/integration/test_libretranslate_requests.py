@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proxy.api.compat.libretranslate import translate
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
 from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -105,7 +105,7 @@ async def test_transient_fault_is_waited_for(fake: FakeReplica, running: Running
 async def test_lasting_fault_is_answered_in_the_budget(
     fake: FakeReplica, running: RunningProxy, monkeypatch: pytest.MonkeyPatch, agent: str, status: int
 ) -> None:
-    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.1)
+    set_waits(monkeypatch, queue_seconds=0.1)
     fake.translate.problem = (503, "overloaded")
     try:
         answer = await running.client.post(f"{PREFIX}/translate", json=ASKED, headers={"User-Agent": agent})
@@ -116,7 +116,7 @@ async def test_lasting_fault_is_answered_in_the_budget(
 
 
 async def test_rate_of_a_key_is_its_slowdown(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translate, "QUEUE_SECONDS", 0.1)
+    set_waits(monkeypatch, queue_seconds=0.1)
     fake = FakeReplica("en>de")
     async with replicas(fake), guarded(fake, redis.url) as one:
         stop_clock(one)

@@ -7,13 +7,12 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 import pytest
-from fastapi import Request
 
-from proxy.api.translation_run import TranslationRun
 from proxy.cache import coalescing
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import PATIENT, new_key, used_today
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import wait_until
 
@@ -26,13 +25,7 @@ ENGLISH: Final = "The weather is fine and we went for a long walk in the park."
 @pytest.fixture(autouse=True)
 def _all_linger(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every call one of an API whose clients repeat requests, however soon they left."""
-    create = TranslationRun.__init__
-
-    def create_lingering(run: TranslationRun, request: Request) -> None:
-        create(run, request)
-        run.linger_seconds = LINGER
-
-    monkeypatch.setattr(TranslationRun, "__init__", create_lingering)
+    set_waits(monkeypatch, linger_seconds=LINGER)
     monkeypatch.setattr(coalescing, "SHORTEST_TIMEOUT_SECONDS", 0.0)
 
 

@@ -10,14 +10,13 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from fastapi import Request
 
-from proxy.api.translation_run import TranslationRun
 from proxy.cache import coalescing
 from proxy.keys.quota import DAY_SECONDS
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import PATIENT, new_key, used_today
 from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import wait_until
 
@@ -27,20 +26,9 @@ CLOSED: Final[dict[str, Any]] = {"keys_without_redis": "closed"}
 REFUSES: Final = Script(problem=(503, "overloaded"), retry_after=30)
 
 
-def set_run(monkeypatch: pytest.MonkeyPatch, *, queue_seconds: float, linger_seconds: float = 0.0) -> None:
-    """Make every request one of an API with these seconds."""
-    create = TranslationRun.__init__
-
-    def create_waiting(run: TranslationRun, request: Request) -> None:
-        create(run, request)
-        run.queue_seconds, run.linger_seconds = queue_seconds, linger_seconds
-
-    monkeypatch.setattr(TranslationRun, "__init__", create_waiting)
-
-
 @pytest.fixture(autouse=True)
 def _patient_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_run(monkeypatch, queue_seconds=BUDGET)
+    set_waits(monkeypatch, queue_seconds=BUDGET)
 
 
 @pytest.fixture
@@ -115,6 +103,30 @@ async def test_caller_sees_nothing_of_a_redis_that_pauses(fake: FakeReplica, own
         assert await used_today(running, shown) == len("Hello")
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/kiss", {"text": "Hello", "from": "en", "to": "de"}),
+        ("/deeplx/translate", {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}),
+    ],
+)
+async def test_check_of_a_key_in_the_head_is_waited_for(
+    fake: FakeReplica, own_redis: RedisServer, path: str, body: dict[str, str]
+) -> None:
+    async with proxy([fake], own_redis.url, **PATIENT, **CLOSED) as running:
+        shown, _ = await new_key(running)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            own_redis.server.signal(signal.SIGSTOP)
+            try:
+                headers = {"Authorization": f"Bearer {shown}"}
+                task = asyncio.create_task(running.client.post(path, json=body, headers=headers))
+                await wait_until(lambda: waiting(running) == 1, 20)
+            finally:
+                own_redis.server.signal(signal.SIGCONT)
+        assert (await task).status_code == 200
+
+
 async def test_request_that_waited_is_charged_once(fake: FakeReplica, redis: RedisServer) -> None:
     fake.translate = REFUSES
     async with proxy([fake], redis.url, **PATIENT) as running:
@@ -139,7 +151,7 @@ async def test_client_that_leaves_waits_no_longer(fake: FakeReplica, redis: Redi
 
 
 async def test_abandoned_request_is_not_tried_again(fake: FakeReplica, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_run(monkeypatch, queue_seconds=BUDGET, linger_seconds=BUDGET)
+    set_waits(monkeypatch, queue_seconds=BUDGET, linger_seconds=BUDGET)
     monkeypatch.setattr(coalescing, "SHORTEST_TIMEOUT_SECONDS", 0.0)
     released = asyncio.Event()
     fake.translate = Script(released=released, problem=(503, "overloaded"), retry_after=30)
@@ -156,7 +168,7 @@ async def test_abandoned_request_is_not_tried_again(fake: FakeReplica, monkeypat
 
 
 async def test_budget_ends_the_wait(fake: FakeReplica, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_run(monkeypatch, queue_seconds=1.0)
+    set_waits(monkeypatch, queue_seconds=1.0)
     fake.translate = REFUSES
     async with proxy([fake]) as running:
         answer = await send(running)

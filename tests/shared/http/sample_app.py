@@ -7,9 +7,10 @@ import asyncio
 from fastapi import FastAPI, Request, Response
 
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_json_body
+from shared.http.body import read_json_body
 from shared.http.disconnect import while_connected
 from shared.http.request_context import add_log_fields
+from shared.parsing.byte_budget import ByteBudget
 from shared.protocol import errors
 from shared.protocol.deadline import Deadline
 

@@ -9,7 +9,8 @@ import httpx
 import pytest
 from pydantic import BaseModel, Field
 
-from shared.http.body import ByteBudget, validated
+from shared.http.body import OPERATOR_READER
+from shared.parsing.byte_budget import ByteBudget
 from shared.protocol.errors import InvalidRequestError, OverloadedError
 from tests.support.serving import Serving
 
@@ -89,10 +90,10 @@ class Order(BaseModel):
 
 
 def test_validated_returns_the_model() -> None:
-    assert validated(Order, {"name": "a", "count": 3}).count == 3
+    assert OPERATOR_READER.validated({"name": "a", "count": 3}, Order).count == 3
 
 
 def test_wrong_fields_are_all_named() -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        validated(Order, {"count": -3})
+        OPERATOR_READER.validated({"count": -3}, Order)
     assert {error["field"] for error in caught.value.facts["errors"]} == {"name", "count"}

@@ -12,8 +12,9 @@ from fastapi import FastAPI, Request, Response
 
 from shared.http import event_stream
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_json_body
+from shared.http.body import read_json_body
 from shared.http.disconnect import while_connected
+from shared.parsing.byte_budget import ByteBudget
 from shared.protocol.deadline import Deadline
 from shared.protocol.errors import DeadlineExceededError, OverloadedError
 from shared.protocol.sse_format import OnDelta

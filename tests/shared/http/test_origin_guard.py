@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Response, WebSocket
+from starlette.types import Message, Scope
 
 from shared.http.app_setup import configure_app
 from shared.http.origin_policy import OriginPolicy
@@ -160,3 +161,56 @@ async def test_star_answers_every_origin_with_a_star() -> None:
             assert response.status_code == 404
             assert response.headers["access-control-allow-origin"] == "*"
             assert "vary" not in response.headers
+
+
+async def upgrade(app: FastAPI, **headers: str) -> list[Message]:
+    """Return what an app sends to a client that asks for a WebSocket; the servers themselves refuse upgrades."""
+    sent: list[Message] = []
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope: Scope = {"type": "websocket", "path": "/live", "query_string": b"", "headers": named, "app": app}
+    scope |= {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "subprotocols": [], "scheme": "ws"}
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("headers", "kinds"),
+    [
+        ({}, ["websocket.accept", "websocket.close"]),
+        ({"origin": PAGE}, ["websocket.accept", "websocket.close"]),
+        ({"origin": "http://localhost", "host": "localhost"}, ["websocket.accept", "websocket.close"]),
+        ({"origin": "https://evil.example"}, ["websocket.close"]),
+        ({"origin": "null"}, ["websocket.close"]),
+        ({"sec_fetch_site": "cross-site"}, ["websocket.close"]),
+        ({"host": "evil.example"}, ["websocket.close"]),
+        ({"host": "evil.example", "origin": "https://evil.example"}, ["websocket.close"]),
+    ],
+)
+async def test_upgrades_of_foreign_pages_reach_nothing(
+    headers: dict[str, str], kinds: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    app, served = FastAPI(), list[str]()
+
+    async def live(socket: WebSocket) -> None:
+        served.append("live")
+        await socket.accept()
+        await socket.close()
+
+    app.add_api_websocket_route("/live", live)
+    configure_app(app, POLICY)
+    with caplog.at_level("INFO"):
+        sent = await upgrade(app, **headers)
+    assert [message["type"] for message in sent] == kinds
+    (line,) = [vars(record) for record in caplog.records if record.getMessage() == "request"]
+    if served:
+        assert (line["status"], line["method"]) == (101, "GET")
+        assert b"x-request-id" in dict(sent[0]["headers"])
+    else:
+        assert (sent[0]["code"], line["status"], line["code"]) == (1008, 403, "origin-refused")

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shared.http.app_setup import configure_app
-from shared.http.body import ByteBudget, read_json_body
+from shared.http.body import read_json_body
+from shared.parsing.byte_budget import ByteBudget
 from shared.protocol.deadline import Deadline
 from shared.runtime.logging import LogFormat, configure_logging
 from shared.server.limits import ConnectionLimiter, PeerTimeouts

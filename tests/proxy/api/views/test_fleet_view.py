@@ -103,6 +103,13 @@ def test_missing_replicas_degrade_the_status() -> None:
     assert rendered(snapshot(DOWN), services=(whole,)).status == "down"
 
 
+def test_service_without_a_number_says_so_and_degrades_nothing() -> None:
+    page = rendered(snapshot(GOOD), services=(ServiceReplicas("de", 0, None),))
+    assert page.status == "ok"
+    line = {"ready": 0, "expected": None, "learnt": False, "why": "no number stated"}
+    assert page.services["de"].model_dump() == line
+
+
 NOW = 112.34
 
 
@@ -114,13 +121,6 @@ async def parts() -> AsyncGenerator[ProxyParts]:
 
 
 @pytest.fixture
-def test_service_without_a_number_says_so_and_degrades_nothing() -> None:
-    page = rendered(snapshot(GOOD), services=(ServiceReplicas("de", 0, None),))
-    assert page.status == "ok"
-    line = {"ready": 0, "expected": None, "learnt": False, "why": "no number stated"}
-    assert page.services["de"].model_dump() == line
-
-
 def view(parts: ProxyParts) -> FleetView:
     local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
     return FleetView(parts.registry, local_stats, NOW)

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from proxy.api.compat import deeplx, immersive, kiss
-from proxy.api.compat.compat_api import CompatApi
-from proxy.api.compat.deepl import api as deepl
-from proxy.api.compat.libretranslate import routes as libretranslate
+from proxy.api.compat import deepl, deeplx, extensions, libretranslate
+from proxy.api.compat.codec import CompatApi
 from shared.protocol.errors import PairwayError
 from tests.support.fake_replica import FakeReplica
 
@@ -169,7 +167,7 @@ ROWS: Final = (
         for path in ("/translate", "/v1/translate", "/v2/translate")
     ),
     ApiRow(
-        immersive.API,
+        extensions.IMMERSIVE,
         "",
         body=lambda texts, source, target: {
             "text_list": [texts] if isinstance(texts, str) else texts,
@@ -187,7 +185,7 @@ ROWS: Final = (
         sentences=frozenset({"key-required"}),
     ),
     ApiRow(
-        kiss.API,
+        extensions.KISS,
         "",
         body=lambda texts, source, target: {
             "texts": [texts] if isinstance(texts, str) else texts,
