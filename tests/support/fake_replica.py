@@ -122,7 +122,7 @@ class FakeReplica:
         assert (method, path) == ("POST", "/translate"), head[0]
         asked = json.loads(body)
         if headers["x-request-id"].startswith("canary-"):
-            assert headers["cache-control"] == "no-store", "canaries are no shadow traffic"
+            assert headers["cache-control"] == "no-store", "older API servers must not sample canaries"
             self.canaries += 1
             return await self._answer(reader, writer, self.translate, self._translation(asked))
         self.requests.append(Received(headers, asked))

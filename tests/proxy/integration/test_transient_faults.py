@@ -116,7 +116,7 @@ async def test_check_of_a_key_in_the_head_is_waited_for(
     async with proxy([fake], own_redis.url, **PATIENT, **CLOSED) as running:
         shown, _ = await new_key(running)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.context.keys.store, "_timeout", 0.5)
+            patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
             own_redis.server.signal(signal.SIGSTOP)
             try:
                 headers = {"Authorization": f"Bearer {shown}"}
