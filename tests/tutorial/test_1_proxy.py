@@ -44,7 +44,7 @@ async def test_failed_attempt_is_repeated_at_another_replica() -> None:
     assert broken.requests, "it was tried too"
 
 
-async def test_health_tells_a_known_pair_from_an_unknown_one() -> None:
+async def test_known_pair_without_replicas_is_no_unknown_pair() -> None:
     """A pair whose replicas are gone is 503 and stays in /health; one that nobody ever had is 404."""
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy([fake]) as running:
