@@ -86,8 +86,11 @@ class Site:
 
 
 def read_environment(pid: int) -> dict[str, str]:
-    """Return the environment that a process was started with."""
-    lines = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    """Return the environment that a process was started with; empty if it has just ended."""
+    try:
+        lines = Path(f"/proc/{pid}/environ").read_text().split("\0")
+    except OSError:
+        return {}
     return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
 
