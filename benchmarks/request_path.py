@@ -37,7 +37,7 @@ from benchmarks.harness.texts import read_sentences
 from shared.runtime.process_guard import ProcessGuard
 
 # Most files that a request may enter.
-MAX_FILES: Final = {"proxy": 48, "apiserver": 50}
+MAX_FILES: Final = {"proxy": 44, "apiserver": 50}
 READY_SECONDS: Final = 240.0
 WARM_UP_REQUESTS: Final = 20
 REQUESTS: Final = 12
