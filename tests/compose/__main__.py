@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_FAILED
     machine = f"{folder.machine}; {pace.rate:g} requests/s over {len(PAIRS)} pairs, keyed; two proxies behind the edge."
     figures = [asdict(result) | {"met": result.checks.met} for result in results]
-    folder.write(report(results, ["# Compose under load", "", machine], removal), figures)
+    folder.write(report(results, len(rows), ["# Compose under load", "", machine], removal), figures)
     whole = len(results) == len(rows) and removal.met
     return 0 if whole and all(result.checks.met for result in results) else EXIT_FAILED
 

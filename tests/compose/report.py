@@ -17,11 +17,11 @@ EXPLANATION = (
 CALM = "calm"
 
 
-def report(results: Sequence[RowResult], header: Iterable[str], removal: Checks) -> str:
-    """Return the whole report in Markdown."""
+def report(results: Sequence[RowResult], wanted: int, header: Iterable[str], removal: Checks) -> str:
+    """Return the whole report in Markdown; ``wanted``: rows that the run should have had."""
     calm = next((result.p95_ms for result in results if result.row == CALM), None)
     lines = [*header, "", EXPLANATION, "", *table(HEADINGS, (_cells(result, calm) for result in results)), ""]
-    return "\n".join([*lines, *_missed(results, removal), ""])
+    return "\n".join([*lines, *_missed(results, wanted, removal), ""])
 
 
 def _cells(result: RowResult, calm: float | None) -> tuple[str, ...]:
@@ -43,13 +43,15 @@ def _cells(result: RowResult, calm: float | None) -> tuple[str, ...]:
     )
 
 
-def _missed(results: Sequence[RowResult], removal: Checks) -> list[str]:
+def _missed(results: Sequence[RowResult], wanted: int, removal: Checks) -> list[str]:
     lines = [
         f"* missed, {result.row}: {check.name} {check.measured}, limit {check.limit}; {_kinds(result)}"
         for result in results
         for check in result.checks.missed(timings=True)
     ]
     lines += [f"* missed, removal: {check.name} {check.measured}" for check in removal.missed(timings=True)]
+    if len(results) < wanted:
+        lines.append(f"* missed: the run ended after {len(results)} of {wanted} rows")
     return lines or ["All targets are met, and nothing of the fleet is left."]
 
 

@@ -135,7 +135,8 @@ def test_report_names_what_was_missed() -> None:
     calm.row, bad.row = "calm", "kill"
     removal = Checks()
     removal.holds("nothing of the fleet is left", fact=False, measured="volume x")
-    text = report([calm, bad], ["# Title"], removal)
+    text = report([calm, bad], 3, ["# Title"], removal)
     assert "| kill | something | proxy | 5 | 1 / 2 | 100 (100) |" in text
     assert "* missed, kill: failed requests 1, limit ≤ 0; 1 × 503 overloaded" in text
     assert "* missed, removal: nothing of the fleet is left volume x" in text
+    assert "* missed: the run ended after 2 of 3 rows" in text
