@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from tests.hostile.bodies import BOUNDARY, FORM, JSON, MULTIPART
+from tests.hostile.bodies import FORM, JSON
 from tests.hostile.endpoints import ANSWERS, DEEPL_OWNER, ENDLESS, HEAD_BYTES, HEADS, OPERATOR, OWNER, concrete
 from tests.hostile.measuring import Row, Sent, as_json
 
@@ -23,7 +23,9 @@ _FLEET: Final = frozenset(
     {"/health", "/metrics", "/fleet", "/status/data", "/languages", "/libretranslate/languages", "/v2/languages"}
     | {"/v3/languages", "/v2/glossary-language-pairs", "/openapi.json"}
 )
-_PARTS: Final = MULTIPART.replace(BOUNDARY, "b")
+_PARTS: Final = "multipart/form-data; boundary=b"
+# Of a delimiter like this each of its characters may begin one.
+_HYPHENS: Final = f"multipart/form-data; boundary={'-' * 68}b-"
 
 
 def burst_rows(endpoints: Iterable[tuple[str, str]]) -> Iterator[Row]:
@@ -83,7 +85,7 @@ _KEY_BODIES: Final = (
     (_LIBRE_PATH, _PARTS, "empty parts", "--b"),
     (_LIBRE_PATH, _PARTS, "parts of names", "--b\r\nx: api_key=1; name=api_ke\r\n\r\n"),
     (_LIBRE_PATH, _PARTS, "long heads", "--b" + "a" * 600),
-    (_LIBRE_PATH, _PARTS, "hyphens", "-"),
+    (_LIBRE_PATH, _HYPHENS, "hyphens", "-"),
 )
 
 
