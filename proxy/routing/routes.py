@@ -39,19 +39,18 @@ class Pivots:
         return next(places, len(self.preferred))
 
 
-def pairs_of_kin(pairs: Mapping[str, tuple[LanguagePair, ...]], tag: str) -> list[LanguagePair]:
+def pairs_of_kin(pairs: Mapping[tuple[str, str], tuple[LanguagePair, ...]], tag: str) -> Sequence[LanguagePair]:
     """Return the pairs with the language and script of this tag."""
-    kin = language_and_script(tag)
-    return [pair for language, filed in pairs.items() if language_and_script(language) == kin for pair in filed]
+    return pairs.get(language_and_script(tag), ())
 
 
 def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
     """Yield every two known pairs that together translate this pair."""
     ends = {language_and_script(pair.source), language_and_script(pair.target)}
     seconds: dict[tuple[str, str], list[LanguagePair]] = {}
-    for second in pairs_of_kin(snapshot.by_target, pair.target):
+    for second in pairs_of_kin(snapshot.by_target_kin, pair.target):
         seconds.setdefault(language_and_script(second.source), []).append(second)
-    for first in pairs_of_kin(snapshot.by_source, pair.source):
+    for first in pairs_of_kin(snapshot.by_source_kin, pair.source) if seconds else ():
         pivot = language_and_script(first.target)
         if pivot not in ends:
             yield from ((first, second) for second in seconds.get(pivot, ()))
@@ -104,7 +103,7 @@ class Route:
 
 def known_stand_ins(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     """Return the known pairs that fit, closest first."""
-    return stand_ins(pair, pairs_of_kin(snapshot.by_source, pair.source))
+    return stand_ins(pair, pairs_of_kin(snapshot.by_source_kin, pair.source))
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
@@ -119,7 +118,7 @@ def _unknown_pair(pair: LanguagePair, snapshot: Snapshot) -> UnknownPairError:
     """Return the error; of many pairs it names those of the same languages first."""
     known: Iterator[LanguagePair] = iter(snapshot.ready)
     if len(snapshot.ready) > MAX_NAMED_PAIRS:
-        kin = pairs_of_kin(snapshot.by_source, pair.source), pairs_of_kin(snapshot.by_target, pair.target)
+        kin = pairs_of_kin(snapshot.by_source_kin, pair.source), pairs_of_kin(snapshot.by_target_kin, pair.target)
         # None is in both lists: it would be known. Each may stand in the third again.
         known = islice(chain(*kin, known), 2 * MAX_NAMED_PAIRS)
     named = list(dict.fromkeys(known))[:MAX_NAMED_PAIRS]
