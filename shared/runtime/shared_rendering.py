@@ -17,6 +17,11 @@ PAUSE_FACTOR: Final = 9.0
 MAX_PAUSE_SECONDS: Final = 1.0
 
 
+def pause_after(seconds: float) -> float:
+    """Return the pause after a rendering that took so long."""
+    return min(MAX_PAUSE_SECONDS, PAUSE_FACTOR * seconds)
+
+
 class SharedRendering(Generic[T]):
     """Renderings of one answer, one after the other, in a thread of their own.
 
@@ -47,4 +52,4 @@ class SharedRendering(Generic[T]):
                 return await self._thread.run("", render)
             finally:
                 ended = self._clock()
-                self._due_at = ended + min(MAX_PAUSE_SECONDS, PAUSE_FACTOR * (ended - started))
+                self._due_at = ended + pause_after(ended - started)
