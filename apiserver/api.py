@@ -138,7 +138,8 @@ async def startupz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return the metrics of server and engines in Prometheus' text format."""
     _authorize(request)
-    return await metrics_response(context(request).collector())
+    parts = context(request)
+    return await metrics_response(parts.metrics_page, parts.collector())
 
 
 _SCHEME: Final = Depends(HTTPBearer(scheme_name="operator", description="APISERVER_OPERATOR_TOKEN.", auto_error=False))

@@ -38,6 +38,7 @@ from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
+from shared.runtime.shared_rendering import SharedRendering
 from shared.runtime.turns import LoopTurns
 from shared.version import VERSION
 
@@ -84,6 +85,7 @@ def create_app(
         running_hosts=running_hosts,
         reloader=Reloader(services, settings.catalog, settings.models, metrics, time.time),
         metrics=metrics,
+        metrics_page=SharedRendering("metrics", time.monotonic),
         bodies=ByteBudget(settings.max_bodies_bytes),
         long_bodies=LongBodies(LoopTurns()),
         text_memory=TextMemory(settings.max_texts_bytes),

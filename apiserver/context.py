@@ -19,6 +19,7 @@ from shared.protocol.deadline import TimeLimits
 from shared.protocol.translate_request import Limits
 from shared.runtime.background import Loop
 from shared.runtime.metrics import MergedCollector
+from shared.runtime.shared_rendering import SharedRendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class ApiServerContext:
     running_hosts: RunningHosts
     reloader: Reloader
     metrics: ApiServerMetrics
+    metrics_page: SharedRendering[bytes]
     bodies: ByteBudget
     long_bodies: LongBodies
     text_memory: TextMemory

@@ -29,6 +29,7 @@ from proxy.translation.target_list import TargetListTranslator
 from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, StartupCheck
+from shared.runtime.shared_rendering import SharedRendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,15 @@ class StatusContext:
 
 
 @dataclass(frozen=True, slots=True)
+class RenderingsContext:
+    """Answers that each show the whole fleet: ``health`` with its status of HTTP."""
+
+    health: SharedRendering[tuple[int, bytes]]
+    fleet: SharedRendering[bytes]
+    metrics: SharedRendering[bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessContext:
     """Parts of the whole process; ``started_at`` is Unix seconds.
 
@@ -107,6 +117,7 @@ class ProxyContext:
     local_stats: LocalStats
     translation: TranslationContext
     status: StatusContext
+    renderings: RenderingsContext
     process: ProcessContext
 
 

@@ -26,6 +26,7 @@ from proxy.context import (
     KeysContext,
     ProcessContext,
     ProxyContext,
+    RenderingsContext,
     StatusContext,
     TranslationContext,
 )
@@ -66,6 +67,7 @@ from shared.languages import display_name
 from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, StartupCheck
+from shared.runtime.shared_rendering import SharedRendering
 from shared.runtime.turns import LoopTurns
 
 
@@ -120,7 +122,9 @@ async def build_context(
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )
-    return ProxyContext(settings, keys, glossaries, fleet, foundation.local_stats, translation, status, process)
+    renderings = RenderingsContext(*(SharedRendering(each, time.monotonic) for each in ("health", "fleet", "metrics")))
+    local_stats = foundation.local_stats
+    return ProxyContext(settings, keys, glossaries, fleet, local_stats, translation, status, renderings, process)
 
 
 def export_fleet(metrics: ProxyMetrics, registry: Registry, local_stats: LocalStats) -> None:

@@ -65,13 +65,12 @@ CHANGE: Final[dict[str, Any]] = {
 URL_DOCUMENTATION: Final = {"name": "url", "in": "query", "required": True}
 
 
-def _view(request: Request) -> fleet_view.FleetView:
-    parts = context(request)
+def _view(parts: ProxyContext) -> fleet_view.FleetView:
     return fleet_view.FleetView(parts.fleet.registry, parts.local_stats, time.time())
 
 
 def _changed(request: Request, applied: AppliedOverride) -> fleet_view.Changed:
-    return _view(request).changed(applied)  # a new view, because the change may have taken time
+    return _view(context(request)).changed(applied)  # a new view, because the change may have taken time
 
 
 @routes.get("/fleet", response_model=fleet_view.Fleet, responses=WATCH_PROBLEMS, **WATCH)
@@ -81,7 +80,8 @@ async def fleet(request: Request) -> Response:
     Each has its state, score, circuit breakers, texts in flight, last report, and the reason why it gets no requests.
     Needs no key if keys are off.
     """
-    return JsonBytesResponse(await _view(request).fleet())
+    parts = context(request)
+    return JsonBytesResponse(await parts.renderings.fleet.get(lambda: _view(parts).fleet()))
 
 
 @routes.get("/metrics", response_class=PlainTextResponse, responses=METRICS_DOCUMENTATION | WATCH_PROBLEMS, **WATCH)
@@ -90,7 +90,8 @@ async def metrics(request: Request) -> Response:
 
     Needs no key if keys are off.
     """
-    return await metrics_response(context(request).process.metrics.registry)
+    parts = context(request)
+    return await metrics_response(parts.renderings.metrics, parts.process.metrics.registry)
 
 
 @routes.post("/fleet/replicas", openapi_extra=body_documentation(Added), **CHANGE)

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 
 from proxy.api.http_exchange import KEY, NO_KEY, exchange_of
 from proxy.api.views import fleet_view, language_list
-from proxy.context import context
+from proxy.context import ProxyContext, context
 from proxy.exchange.exchange import SMALL_SECONDS
 from proxy.exchange.key_places import HEADER
 from proxy.keys.quota import Usage, limit_headers
@@ -45,6 +45,12 @@ async def health(request: Request) -> Response:
     The answer never waits for Redis or a replica.
     """
     parts = context(request)
+    status, body = await parts.renderings.health.get(lambda: _health(parts))
+    return Response(body, status, media_type="application/json")
+
+
+def _health(parts: ProxyContext) -> tuple[int, bytes]:
+    """Return status and body of the fleet's health; in another thread."""
     registry = parts.fleet.registry
     status, body = fleet_view.health(
         registry.snapshot,
@@ -55,7 +61,7 @@ async def health(request: Request) -> Response:
         uptime=time.time() - parts.process.started_at,
         now=time.time(),
     )
-    return Response(body, 503 if status == "down" else 200, media_type="application/json")
+    return 503 if status == "down" else 200, body
 
 
 @routes.get("/languages", response_model=language_list.Languages)

@@ -141,7 +141,8 @@ class RequestExchange:
         authorization = keys.in_head(self.peer)
         if authorization is None and keys.in_body is not None:
             body = await self.read_body(limit, only_json=only_json)
-            await self.identify(keys.in_body(self.peer, body))
+            # In turn: of many bodies at once the searches, too, are much.
+            await self.identify(await self.in_turn(body, partial(keys.in_body, self.peer, body)))
             return body
         waits, self.waits = self.waits, NO_WAIT
         try:

@@ -132,12 +132,13 @@ def _find_part(content_type: str, body: bytes, name: bytes) -> str:
     found = _BOUNDARY.search(content_type)
     if found is None:
         return ""
-    delimiter, named = b"--" + found[1].encode(), re.compile(rb'[;\s]name="?' + name + rb'"?(?:[;\s]|$)')
-    key, tries, start = "", 0, body.find(delimiter)  # forwards: backwards a boundary may take quadratic time
+    # Only a line begins with one. So each is found in linear time, also one of hyphens among hyphens.
+    delimiter, named = b"\r\n--" + found[1].encode(), re.compile(rb'[;\s]name="?' + name + rb'"?(?:[;\s]|$)')
+    key, tries, start = "", 0, 0 if body.startswith(delimiter[2:]) else body.find(delimiter)
     for _ in range(MAX_FIELDS + 1):  # and one too many
         if start < 0 or tries == MAX_TRIES:
             break
-        end = body.find(delimiter, start + len(delimiter))
+        end = body.find(delimiter, start + 1)
         head_end = body.find(b"\r\n\r\n", start, start + _MAX_HEAD_BYTES)
         if head_end >= 0 and body.find(name, start, head_end) >= 0:
             tries += 1

@@ -8,7 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from proxy.fleet.replica import Replica, ReplicaState
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, language_and_script
 from shared.protocol.report import PairReport
 
 
@@ -17,8 +17,8 @@ class Snapshot:
     """The whole fleet at one moment; immutable.
 
     ``ready`` (URLs), ``total`` (configured replicas) and ``tiers`` (``ready`` grouped by model rank, preferred first)
-    have every known pair, even without replicas; ``by_source`` and ``by_target`` group these pairs by language.
-    ``ranks`` and ``models`` give the model that serves a pair at each URL.
+    have every known pair, even without replicas; ``by_source`` and ``by_target`` group these pairs by language, and
+    ``by_source_kin`` and ``by_target_kin`` by language and script. ``ranks`` and ``models`` give the model that serves a pair at each URL.
     """
 
     replicas: Mapping[str, Replica]
@@ -29,6 +29,8 @@ class Snapshot:
     models: Mapping[LanguagePair, Mapping[str, str]]
     by_source: Mapping[str, tuple[LanguagePair, ...]]
     by_target: Mapping[str, tuple[LanguagePair, ...]]
+    by_source_kin: Mapping[tuple[str, str], tuple[LanguagePair, ...]]
+    by_target_kin: Mapping[tuple[str, str], tuple[LanguagePair, ...]]
 
     @classmethod
     def of(cls, replicas: Iterable[Replica], remembered: Iterable[LanguagePair]) -> Snapshot:
@@ -43,6 +45,8 @@ class Snapshot:
                 if report.ready and replica.state is ReplicaState.READY:
                     pair_offers.append((url, report))
         ranks = {pair: {url: report.rank for url, report in offers[pair]} for pair in sorted(offers)}
+        by_source = _grouped(ranks, lambda pair: pair.source)
+        by_target = _grouped(ranks, lambda pair: pair.target)
         return cls(
             MappingProxyType(by_url),
             MappingProxyType({pair: tuple(by_rank) for pair, by_rank in ranks.items()}),
@@ -50,8 +54,10 @@ class Snapshot:
             MappingProxyType({pair: _tiers(by_rank) for pair, by_rank in ranks.items()}),
             MappingProxyType(ranks),
             MappingProxyType({pair: {url: report.model for url, report in offers[pair]} for pair in ranks}),
-            _grouped(ranks, lambda pair: pair.source),
-            _grouped(ranks, lambda pair: pair.target),
+            by_source,
+            by_target,
+            _by_kin(by_source),
+            _by_kin(by_target),
         )
 
     @property
@@ -68,3 +74,13 @@ def _grouped(
     pairs: Iterable[LanguagePair], under: Callable[[LanguagePair], str]
 ) -> Mapping[str, tuple[LanguagePair, ...]]:
     return MappingProxyType({tag: tuple(group) for tag, group in groupby(sorted(pairs, key=under), under)})
+
+
+def _by_kin(
+    by_language: Mapping[str, tuple[LanguagePair, ...]],
+) -> Mapping[tuple[str, str], tuple[LanguagePair, ...]]:
+    groups: dict[tuple[str, str], tuple[LanguagePair, ...]] = {}
+    for tag, pairs in by_language.items():
+        kin = language_and_script(tag)
+        groups[kin] = groups.get(kin, ()) + pairs
+    return MappingProxyType(groups)

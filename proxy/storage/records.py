@@ -214,8 +214,12 @@ class ExpiringRecords(Generic[T]):
         return found
 
 
+# A page takes a few milliseconds of the event loop, which runs between two.
+PAGE_NAMES: Final = 500
+
+
 class LastSeen:
-    """Names with their last Unix times, forgotten after ``seconds``."""
+    """Names with their last Unix times, forgotten after ``seconds``; read and written in pages."""
 
     def __init__(self, redis: RedisConnection, key: str, seconds: int) -> None:
         self._redis = redis
@@ -224,15 +228,23 @@ class LastSeen:
 
     async def write(self, seen: Mapping[str, float], now: float) -> None:
         """Write times unless Redis has later ones; forget old names."""
-        times = [part for name, at in seen.items() for part in (at, name)]
-        added = [("ZADD", self._key, "GT", *times)] if times else []
-        forget = ("ZREMRANGEBYSCORE", self._key, "-inf", now - self._seconds), ("EXPIRE", self._key, self._seconds)
-        await self._redis.send([*added, *forget])
+        kept = ("EXPIRE", self._key, self._seconds)
+        for page in pages(tuple(seen.items()), PAGE_NAMES):
+            times = [part for name, at in page for part in (at, name)]
+            await self._redis.send([("ZADD", self._key, "GT", *times), kept])
+        await self._redis.send([("ZREMRANGEBYSCORE", self._key, "-inf", now - self._seconds), kept])
 
     async def read(self) -> dict[str, float]:
         """Return all names with their times."""
-        members: list[tuple[str, float]] = await self._redis.call("ZRANGE", self._key, 0, -1, "WITHSCORES")
-        return {name: at for name, at in members}  # noqa: C416 - redis-py has lists here
+        found: dict[str, float] = {}
+        cursor, is_first = 0, True
+        while cursor or is_first:
+            page: tuple[int, list[tuple[str, float]]] = await self._redis.call(
+                "ZSCAN", self._key, cursor, "COUNT", PAGE_NAMES
+            )
+            (cursor, times), is_first = page, False
+            found.update(times)
+        return found
 
 
 def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -12,7 +12,7 @@ from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.forwarder import Forwarder
 from proxy.metrics import ProxyMetrics
-from proxy.routing.routes import Route, RoutePlanner, known_pairs
+from proxy.routing.routes import Route, RoutePlanner, known_stand_ins
 from proxy.routing.visible_text import MAX_SEEN_CHARS, VISIBLE_INLINE_CHARS
 from proxy.translation.detection import LanguageGrouper, LanguageGroups, ScoredText
 from proxy.translation.pivot import pivot_legs, translate_through_pivot
@@ -21,7 +21,7 @@ from proxy.upstream.response_classifier import REPLICA_RETRY_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
 from shared.protocol.answers import Translation, same_language, unchanged
-from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError, UnknownPairError
+from shared.protocol.errors import PairUnavailableError, PairwayError, RelayedError
 from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import AUTO, TextFormat
 from shared.runtime.background import gather_results
@@ -243,10 +243,7 @@ def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:
     """Return the closest known pair, or None."""
     if pair in snapshot.ready:  # the common case
         return pair
-    try:
-        return known_pairs(pair, snapshot)[0]
-    except UnknownPairError:
-        return None
+    return next(iter(known_stand_ins(pair, snapshot)), None)
 
 
 def _pass_on(results: Mapping[int, Translation], sink: DeltaSink | None) -> None:

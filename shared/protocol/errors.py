@@ -84,12 +84,17 @@ class SlowRequestError(PairwayError, status=408, code="request-timeout", title="
 
 
 class UnknownPairError(PairwayError, status=404, code="unknown-pair", title="Unknown language pair"):
-    """No configured model serves the pair, which is named as in metrics."""
+    """No configured model serves the pair, which is named as in metrics.
 
-    def __init__(self, pair: str, known: Sequence[str]) -> None:
+    ``known`` are pairs that exist, ``more`` is the number of those that are not named.
+    """
+
+    def __init__(self, pair: str, known: Sequence[str], more: int = 0) -> None:
         self.pair = pair
         existing = ", ".join(known) if known else "none yet"
-        super().__init__(f"No model serves {pair}. Pairs that exist: {existing}.", facts={"pairs": list(known)})
+        others = f" and {more} more; GET /languages lists all" if more else ""
+        facts = {"pairs": list(known), **({"more_pairs": more} if more else {})}
+        super().__init__(f"No model serves {pair}. Pairs that exist: {existing}{others}.", facts=facts)
 
 
 class NotFoundError(PairwayError, status=404, code="not-found", title="No such path"):

@@ -7,5 +7,6 @@
 - ``exit_codes``: exit codes; clean exit and reload on signals.
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
+- ``shared_rendering``: one rendering of an answer for all who ask meanwhile.
 - ``turns``: callers in turn, in a queue, a thread and an event loop.
 """

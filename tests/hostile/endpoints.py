@@ -521,7 +521,7 @@ def _apiserver() -> Rows:
 # Answers that never end.
 ENDLESS: Final = frozenset({"/status/stream"})
 # What a head can hold: a query, a header, parts of a path.
-_HEADS: Final[Mapping[str, Callable[[str, int, int], tuple[str, dict[str, str]]]]] = {
+HEADS: Final[Mapping[str, Callable[[str, int, int], tuple[str, dict[str, str]]]]] = {
     "nothing": lambda path, _, __: (path, {}),
     "query": lambda path, size, seed: (f"{path}?{'&'.join(f'a{seed + number}=1' for number in range(size // 10))}", {}),
     "query of percents": lambda path, size, _: (f"{path}?q={'%41' * (size // 3)}", {}),
@@ -552,13 +552,13 @@ def head_rows(server: str, endpoints: Iterator[tuple[str, str]], kinds: frozense
     def row(method: str, route: str, name: str) -> Row:
         def sent(size: int, seed: int) -> Sent:
             path = concrete(route, 1 if name != "nothing" else max(1, size // (route.count("{") or 1)))
-            path, headers = _HEADS[name](path, size, seed)
+            path, headers = HEADS[name](path, size, seed)
             return Sent(method, path, b"", {**OPERATOR, **headers})
 
         return Row(server, f"{method} {route}", f"head: {name}", HEAD_BYTES, sent, ANSWERS | {503}, route in ENDLESS)
 
     for method, route in endpoints:
-        for name in _HEADS:
+        for name in HEADS:
             if name in kinds:
                 yield row(method, route, name)
 
@@ -580,4 +580,4 @@ def body_rows() -> Rows:
     yield from _apiserver()
 
 
-HEAD_KINDS: Final = tuple(_HEADS)
+HEAD_KINDS: Final = tuple(HEADS)

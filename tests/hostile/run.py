@@ -54,7 +54,7 @@ def all_rows(heads: Iterable[str] = HEAD_KINDS) -> list[Row]:
     kinds = frozenset(heads)
     return [
         *body_rows(),
-        *burst_rows(),
+        *burst_rows(proxy_endpoints()),
         *head_rows("proxy", iter(proxy_endpoints()), kinds),
         *head_rows("apiserver", iter(apiserver_endpoints()), kinds),
     ]

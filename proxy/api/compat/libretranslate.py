@@ -324,9 +324,9 @@ async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
 def _unknown_pair(snapshot: Snapshot, error: UnknownPairError, target: str) -> RefusalError:
     """Return the error that names the unknown language, or else the pair."""
     source = error.pair.removesuffix(f"-{target}")
-    if not pairs_of_kin(snapshot.by_source, source):
+    if not pairs_of_kin(snapshot.by_source_kin, source):
         return not_supported(code_of(source))
-    if not pairs_of_kin(snapshot.by_target, target):
+    if not pairs_of_kin(snapshot.by_target_kin, target):
         return not_supported(code_of(target))
     named = (f"{english_name(tag)} ({code_of(tag)})" for tag in (target, source))
     return RefusalError(" is not available as a target language from ".join(named))

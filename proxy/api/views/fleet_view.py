@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -175,15 +174,13 @@ class FleetView:
     local_stats: LocalStats
     now: float
 
-    async def fleet(self) -> bytes:
+    def fleet(self) -> bytes:
         """Return ``Fleet`` as JSON: every replica, and every override in force.
 
-        The event loop runs between two replicas, because thousands of pairs take 20 ms.
+        In another thread, because thousands of pairs take 50 ms.
         """
-        lines: list[bytes] = []
-        for replica in self.registry.snapshot.replicas.values():
-            lines.append(self._line(replica).model_dump_json().encode())
-            await asyncio.sleep(0)
+        replicas = self.registry.snapshot.replicas.values()
+        lines = [self._line(each).model_dump_json().encode() for each in replicas]
         overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
         changes = [_change_line(each).model_dump_json().encode() for each in overrides if not each.is_undone()]
         return b'{"replicas":[%s],"changes":[%s]}' % (b",".join(lines), b",".join(changes))

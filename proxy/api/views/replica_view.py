@@ -150,7 +150,7 @@ class ReplicaStatus(BaseModel):
 class ReplicaView:
     """One replica by its last report and this proxy's own statistics.
 
-    ``now`` is Unix seconds.
+    ``now`` is Unix seconds. A thread may render it: it iterates over copies of what the event loop changes.
     """
 
     replica: Replica
@@ -160,7 +160,7 @@ class ReplicaView:
 
     @property
     def _stats(self) -> ReplicaStats:
-        return self.local_stats.replica_stats(self.replica.url)
+        return self.local_stats.replicas.get(self.replica.url) or ReplicaStats()
 
     @property
     def _is_serving(self) -> bool:
@@ -265,7 +265,7 @@ class ReplicaView:
                 why=self._why_unready(each),
                 model=each.model,
                 rank=each.rank,
-                breaker=str(stats.pairs[pair].breaker.state) if pair in stats.pairs else None,
+                breaker=str(found.breaker.state) if (found := stats.pairs.get(pair)) is not None else None,
             )
             for pair, each in (replica.report.pairs.by_pair.items() if replica.report else ())
         }
@@ -293,7 +293,7 @@ class ReplicaView:
         in_flight = stats.work + stats.foreign_texts
         eligible = [
             EligibleReplica(latency, in_flight, self.replica.weight, each.penalty)
-            for each in stats.pairs.values()
+            for each in tuple(stats.pairs.values())
             if (latency := each.latency.value) is not None
         ]
         return max((round(score(each, work_of(0)), 4) for each in eligible), default=None)
@@ -310,13 +310,12 @@ class ReplicaView:
 
     def _why_avoided(self) -> str | None:
         stats = self._stats
-        stalled = [str(pair) for pair, each in stats.pairs.items() if each.is_stalled]
+        pairs = tuple(stats.pairs.items())
+        stalled = [str(pair) for pair, each in pairs if each.is_stalled]
         if stalled:
             return f"its requests of {', '.join(stalled)} make no progress, while those of other replicas do"
         out = [
-            f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}"
-            for pair, each in stats.pairs.items()
-            if each.is_out
+            f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_out
         ]
         if out:
             return "; ".join(out)

@@ -48,6 +48,14 @@ def test_key_of_a_multipart_form_is_found(text: str, key: str, *, quotes: bool) 
     assert find_key(MULTIPART, body.encode(), NAMES) == key
 
 
+def test_key_between_delimiters_of_hyphens_is_found() -> None:
+    boundary = f"{'-' * 68}b-"
+    parts = f'--{boundary}\r\nContent-Disposition: form-data; name="q"\r\n\r\n{"-" * 29_000}\r\n'
+    parts += f'--{boundary}\r\nContent-Disposition: form-data; name="api_key"\r\n\r\nk\r\n--{boundary}--\r\n'
+    assert find_key(f"multipart/form-data; boundary={boundary}", parts.encode(), NAMES) == "k"
+    assert find_key(f"multipart/form-data; boundary={boundary}", f"a preamble\r\n{parts}".encode(), NAMES) == "k"
+
+
 @pytest.mark.parametrize(
     ("kind", "body"),
     [

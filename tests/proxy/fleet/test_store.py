@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import string
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +17,8 @@ from proxy.fleet.overrides import Override, OverrideKind
 from proxy.fleet.replica import Replica
 from proxy.fleet.store import OVERRIDES_SECONDS, REMEMBERED_SECONDS, FleetStore
 from proxy.storage.connection import StoreUnavailableError
+from proxy.storage.records import PAGE_NAMES
+from shared.languages import LanguagePair
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica, report
@@ -51,6 +54,16 @@ async def store_at(
 async def store(redis: RedisServer) -> AsyncGenerator[FleetStore]:
     async with store_at(redis.url) as one:
         yield one
+
+
+async def test_known_pairs_of_many_pages_are_read(store: FleetStore, redis: RedisServer) -> None:
+    letters = string.ascii_lowercase
+    tags = [first + second for first in letters for second in letters]
+    seen = {LanguagePair("en", tag): time.time() - 1 for tag in tags} | {pair("en>de"): time.time()}
+    assert len(seen) > PAGE_NAMES
+    await store.write((), seen, 5)
+    assert (await store.read())[1] == pytest.approx(seen)
+    assert redis.client.ttl(f"{PREFIX}pairs") > 0
 
 
 async def test_written_records_are_read_and_every_key_has_a_ttl(store: FleetStore, redis: RedisServer) -> None:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.routes import Pivots, Route, RoutePlanner, find_pair, find_route, known_pairs, pivot_pairs
+from proxy.routing.routes import (
+    MAX_NAMED_PAIRS,
+    Pivots,
+    Route,
+    RoutePlanner,
+    find_pair,
+    find_route,
+    known_pairs,
+    pivot_pairs,
+)
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
@@ -34,6 +45,18 @@ def test_unknown_pair_error_names_known_pairs() -> None:
     assert caught.value.facts == {"pairs": ["en-de", "en-fr"]}
     with pytest.raises(UnknownPairError, match="none yet"):
         known_pairs(pair("en>ja"), snapshot())
+
+
+def test_unknown_pair_error_names_pairs_of_its_languages_first() -> None:
+    languages = [f"{first}{second}" for first in "bc" for second in "aefghilmnorstuy"]
+    others = [f"{source}>{target}" for source, target in itertools.permutations(languages, 2)]
+    fleet = snapshot(replica("a", "en>de", "fr>ja", *others))
+    with pytest.raises(UnknownPairError, match="771 more; GET /languages lists all") as caught:
+        known_pairs(pair("en>ja"), fleet)
+    named = caught.value.facts["pairs"]
+    assert named[:2] == ["en-de", "fr-ja"]
+    assert len(set(named)) == len(named) == MAX_NAMED_PAIRS
+    assert caught.value.facts["more_pairs"] == len(fleet.ready) - MAX_NAMED_PAIRS
 
 
 def test_reversed_pair_is_unknown() -> None:

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from shared.http.probes import livez_response, metrics_response
 from shared.runtime.background import STALE_FLOOR_SECONDS, Loop
+from shared.runtime.shared_rendering import SharedRendering
 
 
 class _Clock:
@@ -24,6 +25,10 @@ class _Clock:
 
 async def _tick() -> None:
     pass
+
+
+def page() -> SharedRendering[bytes]:
+    return SharedRendering("metrics", _Clock())
 
 
 def test_livez_names_the_stale_loops() -> None:
@@ -40,7 +45,7 @@ def test_livez_names_the_stale_loops() -> None:
 async def test_metrics_response_is_the_text_format() -> None:
     registry = CollectorRegistry()
     Counter("requests", "Requests.", registry=registry).inc()
-    response = await metrics_response(registry)
+    response = await metrics_response(page(), registry)
     assert b"requests_total 1.0" in bytes(response.body)
     assert response.headers["content-type"].startswith("text/plain; version=")
 
@@ -60,7 +65,7 @@ class _WaitingCollector(Collector):
 
 async def test_metrics_of_many_series_let_the_event_loop_run() -> None:
     collector = _WaitingCollector()
-    scrape = asyncio.create_task(metrics_response(collector))
+    scrape = asyncio.create_task(metrics_response(page(), collector))
     await asyncio.to_thread(collector.collecting.wait, 60)
     collector.go_on.set()  # by the loop, which a rendering on it would have stopped
     assert (await scrape).status_code == 200

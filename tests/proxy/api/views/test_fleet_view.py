@@ -126,12 +126,12 @@ def view(parts: ProxyParts) -> FleetView:
     return FleetView(parts.registry, local_stats, NOW)
 
 
-async def shown(view: FleetView) -> Fleet:
-    return Fleet.model_validate_json(await view.fleet())
+def shown(view: FleetView) -> Fleet:
+    return Fleet.model_validate_json(view.fleet())
 
 
-async def test_replica_line_shows_report_and_pairs(view: FleetView) -> None:
-    line, down = (await shown(view)).replicas
+def test_replica_line_shows_report_and_pairs(view: FleetView) -> None:
+    line, down = shown(view).replicas
     assert (line.url, line.names, line.source, line.state) == (A, [A], "settings", "ready")
     assert line.report is not None
     assert line.report.age_s == 12.3
@@ -147,14 +147,14 @@ async def test_changed_shows_the_override_and_its_replicas(parts: ProxyParts, vi
     changed = view.changed(await FleetAdmin(parts.registry, Discovery()).drain(A))
     assert (changed.change.url, changed.change.verdict, changed.shared) == (A, "drained", False)
     assert [(line.url, line.drained, line.why) for line in changed.replicas] == [(A, True, "drained by an operator")]
-    assert [line.url for line in (await shown(view)).changes] == [A]
+    assert [line.url for line in shown(view).changes] == [A]
 
 
 async def test_undone_override_is_not_in_force(parts: ProxyParts, view: FleetView) -> None:
     admin = FleetAdmin(parts.registry, Discovery())
     await admin.drain(A)
     await admin.resume(A)
-    assert (await shown(view)).changes == []
+    assert shown(view).changes == []
 
 
 URLS = [f"http://127.0.0.1:{port}" for port in range(1, 6)]
