@@ -87,9 +87,14 @@ async def probed(path: Path) -> AsyncGenerator[None]:
 def _write(stacks: TextIO, running: FrameType | None) -> None:
     """Append the stack of the loop's thread, and those of the others, the innermost frame first."""
     own = threading.get_ident()
-    others = {number: frame for number, frame in sys._current_frames().items() if number != own}  # noqa: SLF001 - as faulthandler shows them
-    for title, frame in (*((f"Thread {number:#x}", frame) for number, frame in others.items()), ("Current thread", running)):
-        stacks.write(f"{title} (most recent call first):\n{''.join(_lines(frame))}\n")
+    others = {number: frame for number, frame in sys._current_frames().items() if number != own}
+    stacks.writelines(
+        f"{title} (most recent call first):\n{''.join(_lines(frame))}\n"
+        for title, frame in (
+            *((f"Thread {number:#x}", frame) for number, frame in others.items()),
+            ("Current thread", running),
+        )
+    )
     stacks.flush()
 
 
