@@ -24,6 +24,7 @@ from proxy.status.feed import StatusFeed
 from proxy.status.monitor import StatusMonitor
 from proxy.storage.lease import LeaderLease
 from proxy.translation.detection import DetectionService
+from proxy.translation.results import ResultTurns
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
 from shared.parsing.byte_budget import ByteBudget
@@ -61,6 +62,7 @@ class TranslationContext:
     coalescer: RequestCoalescer
     fault_retry: TransientFaultRetry
     language_lists: LanguageLists
+    result_turns: ResultTurns
     loops: tuple[Loop, ...]
 
 

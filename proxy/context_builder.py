@@ -60,6 +60,7 @@ from proxy.status.store import StatusStore
 from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
+from proxy.translation.results import ResultTurns
 from proxy.translation.service import TranslationService
 from proxy.translation.target_list import TargetListTranslator
 from proxy.upstream.client import ReplicaClient
@@ -282,15 +283,17 @@ def build_translation(
     planner, detection = RoutePlanner(pivots), DetectionService(detector, turns)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
-    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns)
-    cache = build_cache(foundation, registry, redis_cache)
-    service = TranslationService(dispatcher, coalescer, cache, metrics)
-    target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission)
+    result_turns = ResultTurns(turns)
+    dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns, result_turns)
+    cache = build_cache(foundation, registry, redis_cache, turns)
+    service = TranslationService(dispatcher, coalescer, cache, metrics, result_turns)
+    target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission, result_turns, turns)
     loops: tuple[Loop, ...] = ()
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
     fault_retry = TransientFaultRetry(metrics, time.monotonic, foundation.rng)
-    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, LanguageLists(pivots), loops)
+    lists = LanguageLists(pivots)
+    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, lists, result_turns, loops)
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:
@@ -304,10 +307,12 @@ def build_redis_cache(foundation: Foundation) -> RedisCache | None:
     return store
 
 
-def build_cache(foundation: Foundation, registry: Registry, store: RedisCache | None) -> TranslationCache | None:
+def build_cache(
+    foundation: Foundation, registry: Registry, store: RedisCache | None, turns: LoopTurns
+) -> TranslationCache | None:
     """Build the cache of translations, if configured."""
     settings, metrics = foundation.settings, foundation.metrics
     if not settings.cache_bytes:
         return None
     memory, versions = MemoryCache(settings.cache_bytes, time.time), ModelVersions(lambda: registry.snapshot)
-    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time)
+    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time, turns)

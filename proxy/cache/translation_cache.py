@@ -23,6 +23,7 @@ from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.report import PairReport
 from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.turns import LoopTurns
 
 # The number changes with the format of an entry.
 _CACHE_DOMAIN: Final = b"pairway-cache-1"
@@ -30,6 +31,10 @@ _LENGTH_BYTES: Final = 8
 # A translation has fewer than 16 characters (64 bytes) per source character (apiserver/guards/length.py).
 ENTRY_BYTES: Final = 16 * 1024
 BYTES_PER_CHAR: Final = 64
+# Of each text of a list, at most: its key and the search for it; its entry in Redis, and for each byte of that.
+LOOKUP_SECONDS: Final = 4e-6
+READ_SECONDS: Final = 1e-5
+READ_SECONDS_PER_BYTE: Final = 1.5e-8
 
 
 def text_fingerprints(request: TranslateRequest, served_by: object) -> list[bytes]:
@@ -157,6 +162,7 @@ class TranslationCache:
     _metrics: ProxyMetrics
     _seconds: float
     _clock: Callable[[], float]
+    _turns: LoopTurns
 
     async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
         """Return cached values; None if a model revision is unknown.
@@ -167,6 +173,8 @@ class TranslationCache:
         if served_by is None:
             return None
         models = [[(leg.source, leg.target) for leg in route.legs], served_by]
+        if not isinstance(request.text, str):
+            await self._turns.take(len(request.text) * LOOKUP_SECONDS)
         is_large = request.chars > HASHED_INLINE_CHARS
         keys = await to_thread(text_fingerprints, request, models) if is_large else text_fingerprints(request, models)
         lookup = CacheLookup(route, served_by, request.texts, keys)
@@ -182,6 +190,9 @@ class TranslationCache:
         if self._redis_cache is None or not missing:
             return
         entries = await self._redis_cache.read(list(dict.fromkeys(lookup.keys[index] for index in missing)))
+        if len(entries) > 1:
+            size = sum(len(value) for _, value in entries.values())
+            await self._turns.take(len(entries) * READ_SECONDS + size * READ_SECONDS_PER_BYTE)
         for index in missing:
             if (stored := entries.get(lookup.keys[index])) is None:
                 continue

@@ -16,7 +16,6 @@ from proxy.exchange.exchange import NO_WAIT, RequestExchange, WaitPolicy
 from proxy.exchange.peer import Peer
 from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
-from proxy.translation.results import with_warning
 from proxy.translation.service import CACHE_HEADER
 from shared.protocol.answers import Notice
 from shared.protocol.priority import PRIORITY_HEADER, Priority
@@ -58,7 +57,7 @@ class TranslationRun(RequestExchange):
     ) -> RequestWithTerms:
         """Add the found entries of the caller's glossary, as ``TermFinder.add_terms``.
 
-        If it is ``truncated``, warn in the answer: :func:`proxy.translation.results.with_warning` with ``TRUNCATED``.
+        If it is ``truncated``, warn in the answer: :meth:`ResultTurns.with_warning` with ``TRUNCATED``.
 
         Raises:
             PairwayError: as there, or the deadline has passed.
@@ -92,7 +91,9 @@ class TranslationRun(RequestExchange):
         if targets:
             return await self.translate(translate_request, requests, sink=sink, notices=notices)
         answer = await self.translate(requests[0], sink=sink)
-        return with_warning(requests[0], answer, TRUNCATED) if notices else answer
+        if not notices:
+            return answer
+        return await self.parts.translation.result_turns.with_warning(requests[0], answer, TRUNCATED)
 
     def translate(
         self,

@@ -6,7 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
@@ -23,6 +23,9 @@ from shared.runtime.turns import LoopTurns
 # At most, for a text that is scored on the event loop: beside its characters, and for each.
 TEXT_SECONDS: Final = 0.0002
 CHAR_SECONDS: Final = 5e-7
+# For each text of a list, at most: its language is chosen again, among those for a further target; its result is written.
+CHOICE_SECONDS: Final = 8e-5
+RESULT_SECONDS: Final = 1.2e-5
 
 
 @dataclass(slots=True)
@@ -58,14 +61,17 @@ class LanguageGroups:
         return self.request.answer([self.results[index] for index in range(len(self.request.texts))])
 
 
-class ScoredText(NamedTuple):
+@dataclass(slots=True)
+class ScoredText:
     """Scores of a text; None without words.
 
-    Words may also be only in code: then ``has_visible_words`` is False.
+    Words may also be only in code: then ``has_visible_words`` is False. ``choice``: the languages asked for last, and
+    the text's among them; targets of a list often have the same.
     """
 
     scores: LanguageScores | None
     has_visible_words: bool
+    choice: tuple[frozenset[str], Detected] | None = None
 
 
 class DetectionService:
@@ -104,7 +110,13 @@ class DetectionService:
                 if scores is None
                 else self._detector.list_candidates(scores, served)
             )
+        if len(texts) > 1:  # for what follows: all are answered, or the list's language is chosen
+            await self._turns.take(len(texts) * RESULT_SECONDS)
         return detections
+
+    async def take_turn(self, seconds: float) -> None:
+        """Wait for a turn of the event loop with place for this much work."""
+        await self._turns.take(seconds)
 
 
 class LanguageGrouper:
@@ -133,16 +145,24 @@ class LanguageGrouper:
         groups = LanguageGroups(request)
         languages = possible_languages(snapshot, request.target_lang)
         served = {language_of(tag) for tag in (*snapshot.by_source, *snapshot.by_target)}
-        direct = {pair.source for pair in snapshot.by_target.get(request.target_lang, ())}
+        direct = frozenset(pair.source for pair in snapshot.by_target.get(request.target_lang, ()))
+        if scored:
+            await self._detection.take_turn(len(scored) * RESULT_SECONDS)
         for index, text in enumerate(request.texts):
             scored_text = scored[index] if scored else await self._detection.score(text, request.format)
-            scores, has_visible_words = scored_text
+            has_visible_words = scored_text.has_visible_words
+            scores = scored_text.scores
             if scores is None:
                 groups.results[index] = unchanged(text, None, request.target_lang)
                 continue
             where = "text" if isinstance(request.text, str) else f"text[{index}]"
             try:
-                detected = self._detector.choose(scores, languages if has_visible_words else direct, where)
+                among = languages if has_visible_words else direct
+                if scored_text.choice is None or scored_text.choice[0] != among:
+                    if scored:  # else the turn of its scores has place for it
+                        await self._detection.take_turn(CHOICE_SECONDS)
+                    scored_text.choice = among, self._detector.choose(scores, among, where)
+                detected = scored_text.choice[1]
             except LanguageUndetectedError:
                 if has_visible_words:
                     raise

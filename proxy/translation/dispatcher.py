@@ -16,7 +16,7 @@ from proxy.routing.routes import Route, RoutePlanner, known_stand_ins
 from proxy.routing.visible_text import MAX_SEEN_CHARS, VISIBLE_INLINE_CHARS
 from proxy.translation.detection import LanguageGrouper, LanguageGroups, ScoredText
 from proxy.translation.pivot import pivot_legs, translate_through_pivot
-from proxy.translation.results import read_results, with_note
+from proxy.translation.results import ResultTurns, with_note
 from proxy.upstream.response_classifier import REPLICA_RETRY_SECONDS
 from shared.languages import LanguagePair, closeness
 from shared.literals import needs_translation
@@ -28,9 +28,12 @@ from shared.runtime.background import gather_results
 from shared.runtime.metrics import MIXED, NO_ROUTE, OTHER
 from shared.runtime.turns import LoopTurns
 
-# Texts that are searched for words without a turn; for each character of others, at most.
+# A text that is searched for words without a turn; for each character of others, at most, and for each of their texts.
 FREE_CHARS: Final = 1000
 CHAR_SECONDS: Final = 8e-7
+TEXT_SECONDS: Final = 3e-6
+# For each language of a list: its route is found, its texts are sent.
+LANGUAGE_SECONDS: Final = 0.0008
 
 
 class CallPlan(NamedTuple):
@@ -66,6 +69,7 @@ class Dispatcher:
     _metrics: ProxyMetrics
     _admission: AdmissionController
     _turns: LoopTurns
+    _result_turns: ResultTurns
 
     def plan(self, call: TranslationCall) -> CallPlan:
         """Find a call's route, unless its language is unknown; label its sample.
@@ -96,9 +100,9 @@ class Dispatcher:
         plan = self.plan(call)._replace(has_words=has_words, is_admitted=True)
         if plan.route is None:
             groups = await self._language_grouper.group(call.request, snapshot, scored)
-            groups_legs = self._plan_groups(call, groups, snapshot)
+            groups_legs = await self._plan_groups(call, groups, snapshot)
             return plan._replace(groups=groups), [leg for group in groups_legs.values() for leg in group.legs]
-        if _results_without_replica(call, plan.route, snapshot, has_words=has_words) is not None:
+        if _needs_no_replica(call, plan.route, snapshot, has_words=has_words):
             return plan, ()
         return plan, legs_of(call, call.pair, _route_of(plan.route))
 
@@ -115,8 +119,9 @@ class Dispatcher:
             return await self._translate_detected(call, plan)
         if has_words is None:
             has_words = await self.look_for_words(call)
-        results = _results_without_replica(call, route, snapshot, has_words=has_words)
-        if results is not None:
+        if _needs_no_replica(call, route, snapshot, has_words=has_words):
+            await self._result_turns.take(call.request)
+            results = _results_without_replica(call, snapshot)
             known_pair = _known_pair(call.pair, snapshot)
             if known_pair is not None:
                 call.sample.pair = call.sample.route = str(known_pair)
@@ -135,8 +140,8 @@ class Dispatcher:
         # Markup and long texts would block the event loop; the replica checks them too, and markup exactly.
         if request.format is not TextFormat.TEXT or chars > VISIBLE_INLINE_CHARS:
             return True
-        if chars > FREE_CHARS:
-            await self._turns.take(chars * CHAR_SECONDS)
+        if chars > FREE_CHARS or call.cost.texts > 1:
+            await self._turns.take(chars * CHAR_SECONDS + call.cost.texts * TEXT_SECONDS)
         return any(len(text) > MAX_SEEN_CHARS or needs_translation(text) for text in request.texts)
 
     def _find_route(self, pair: LanguagePair, call: TranslationCall, snapshot: Snapshot) -> Route | PairwayError:
@@ -156,23 +161,26 @@ class Dispatcher:
         if len(legs) == 1:
             return await self._forwarder.send(legs[0])
         first, last = legs
-        return await translate_through_pivot(first, last, route, self._forwarder)
+        return await translate_through_pivot(first, last, route, self._forwarder, self._result_turns)
 
     async def _translate_detected(self, call: TranslationCall, plan: CallPlan) -> bytes:
         groups = plan.groups or await self._language_grouper.group(call.request, self._registry.snapshot)
         snapshot = self._registry.snapshot
-        groups_legs = self._plan_groups(call, groups, snapshot)
+        groups_legs = await self._plan_groups(call, groups, snapshot)
         for group in groups_legs.values():
             self._metrics.count_texts(group.route.pair, group.call.cost.texts, group.call.cost.chars)
         legs = [leg for group in groups_legs.values() for leg in group.legs]
         with self._admission.admit(() if plan.is_admitted else legs, snapshot):
             _pass_on(groups.results, call.sink)
             translations = await gather_results(map(self._translate_group, groups_legs.values()))
+        await self._result_turns.take(call.request)
         for lang, results in zip(groups_legs, translations, strict=True):
             groups.add(lang, results)
         return groups.answer()
 
-    def _plan_groups(self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot) -> dict[str, GroupLegs]:
+    async def _plan_groups(
+        self, call: TranslationCall, groups: LanguageGroups, snapshot: Snapshot
+    ) -> dict[str, GroupLegs]:
         """Check and route all pairs before anything is sent.
 
         One failure fails the whole request.
@@ -180,7 +188,10 @@ class Dispatcher:
         pairs, sink = groups.pairs, call.sink
         for pair in pairs.values():
             call.caller.check(pair)
-        routes = {lang: _route_of(self._find_route(pair, call, snapshot)) for lang, pair in pairs.items()}
+        routes: dict[str, Route] = {}
+        for lang, pair in pairs.items():
+            await self._take_turn_of_language(call)
+            routes[lang] = _route_of(self._find_route(pair, call, snapshot))
         if len(routes) != 1:
             call.sample.pair = call.sample.route = MIXED if routes else NO_ROUTE
         groups_legs: dict[str, GroupLegs] = {}
@@ -191,6 +202,7 @@ class Dispatcher:
 
     async def _translate_group(self, group: GroupLegs) -> Sequence[Translation]:
         request = group.call.request
+        await self._take_turn_of_language(group.call)
         try:
             body = await self._send(group.legs, group.route)
         except RelayedError as error:
@@ -198,7 +210,11 @@ class Dispatcher:
                 raise
             source = group.legs[0].wanted.source
             raise with_note(error, f"Positions and totals refer only to the texts detected as {source}.") from error
-        return read_results(request, body)
+        return await self._result_turns.read(request, body)
+
+    async def _take_turn_of_language(self, call: TranslationCall) -> None:
+        if not isinstance(call.request.text, str):
+            await self._turns.take(LANGUAGE_SECONDS)
 
 
 def legs_of(call: TranslationCall, wanted: LanguagePair, route: Route) -> Sequence[Leg]:
@@ -221,22 +237,24 @@ def _no_report_error(pair: LanguagePair) -> PairUnavailableError:
     return PairUnavailableError(str(pair), "no API server has reported yet", retry_after=REPLICA_RETRY_SECONDS)
 
 
-def _results_without_replica(
+def _needs_no_replica(
     call: TranslationCall, route: Route | PairwayError, snapshot: Snapshot, *, has_words: bool | None
-) -> list[Translation] | None:
-    """Return the results if no text needs a translation, else None."""
+) -> bool:
+    """Return whether no text needs a translation."""
     if has_words and isinstance(route, Route) and len(route.legs) == 1:  # the common case
-        return None
-    request, pair = call.request, call.pair
-    known_pair = _known_pair(pair, snapshot)
-    if known_pair is None:
-        if closeness(pair.target, pair.source) is None:
-            return None
+        return False
+    if _known_pair(call.pair, snapshot) is None:
         # One language, as en into en-GB, and no model is hosted for this pair.
-        return [same_language(text, pair.source, pair.target) for text in request.texts]
-    if has_words:
-        return None
-    return [unchanged(text, known_pair.source, known_pair.target) for text in request.texts]
+        return closeness(call.pair.target, call.pair.source) is not None
+    return not has_words
+
+
+def _results_without_replica(call: TranslationCall, snapshot: Snapshot) -> list[Translation]:
+    """Return the texts of a call that needs no replica."""
+    request, pair = call.request, _known_pair(call.pair, snapshot)
+    if pair is None:
+        return [same_language(text, call.pair.source, call.pair.target) for text in request.texts]
+    return [unchanged(text, pair.source, pair.target) for text in request.texts]
 
 
 def _known_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from proxy.call import Leg, RequestCost, TranslationCall
 from proxy.forwarding.forwarder import Forwarder
 from proxy.routing.routes import Route
-from proxy.translation.results import merge_legs, read_results
+from proxy.translation.results import ResultTurns, merge_legs
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.errors import UnusableOutputError
@@ -30,14 +30,16 @@ def pivot_legs(call: TranslationCall, wanted: LanguagePair, route: Route) -> tup
     return first, Leg(call, last_pair, LanguagePair(pivot, wanted.target), request, call.cost)
 
 
-async def translate_through_pivot(first: Leg, last: Leg, route: Route, forwarder: Forwarder) -> bytes:
+async def translate_through_pivot(
+    first: Leg, last: Leg, route: Route, forwarder: Forwarder, turns: ResultTurns
+) -> bytes:
     """Return the answer's JSON; the sink gets the last leg's deltas.
 
     Raises:
         PairwayError: a leg failed.
     """
     call, request = first.call, first.call.request
-    first_results = read_results(first.request, await forwarder.send(first))
+    first_results = await turns.read(first.request, await forwarder.send(first))
     indices = [index for index, result in enumerate(first_results) if result.translation is not None]
     results = dict(enumerate(merge_legs(result, None, route) for result in first_results))
     if indices:
@@ -52,7 +54,7 @@ async def translate_through_pivot(first: Leg, last: Leg, route: Route, forwarder
         cost = RequestCost.of(last_request, call.priority)
         sink = call.sink and call.sink.renumbered(indices)
         last = last._replace(request=last_request, cost=cost, sink=sink)
-        last_results = read_results(last_request, await forwarder.send(last))
+        last_results = await turns.read(last_request, await forwarder.send(last))
         results.update(
             (index, merge_legs(first_results[index], result, route))
             for index, result in zip(indices, last_results, strict=True)

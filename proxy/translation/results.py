@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,8 +12,13 @@ from proxy.routing.routes import Route
 from shared.protocol.answers import CONFIDENCE_DIGITS, Notice, Translation, Translations, merge_notices
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.turns import LoopTurns
 
 M = TypeVar("M", bound=BaseModel)
+
+# At most, for all that follows: a result is read, changed, and written; and for each byte of its JSON.
+RESULT_SECONDS: Final = 1.2e-5
+BYTE_SECONDS: Final = 1.5e-8
 
 
 def merge_legs(first: Translation, last: Translation | None, route: Route) -> Translation:
@@ -56,12 +61,6 @@ def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation
     return results
 
 
-def with_warning(request: TranslateRequest, body: bytes, notice: Notice) -> bytes:
-    """Return a request's answer with one more warning in each result."""
-    results = read_results(request, body)
-    return request.answer([each.model_copy(update={"warnings": [*each.warnings, notice]}) for each in results])
-
-
 def _parse(model: type[M], body: bytes) -> M:
     try:
         return model.model_validate_json(body)
@@ -78,3 +77,28 @@ def with_note(error: RelayedError, note: str) -> RelayedError:
         detail=f"{error.detail} ({note})",
         facts=error.facts,
     )
+
+
+class ResultTurns:
+    """Turns of the event loop for the results of lists.
+
+    A single text needs none: nothing is done for each of many.
+    """
+
+    def __init__(self, turns: LoopTurns) -> None:
+        self._turns = turns
+
+    async def take(self, request: TranslateRequest, size: int = 0) -> None:
+        """Wait for a turn for the results of all texts; ``size``: the bytes of their JSON."""
+        if not isinstance(request.text, str):
+            await self._turns.take(len(request.text) * RESULT_SECONDS + size * BYTE_SECONDS)
+
+    async def read(self, request: TranslateRequest, body: bytes) -> Sequence[Translation]:
+        """Return a replica's translations, as :func:`read_results`, with time left to write them."""
+        await self.take(request, len(body))
+        return read_results(request, body)
+
+    async def with_warning(self, request: TranslateRequest, body: bytes, notice: Notice) -> bytes:
+        """Return a request's answer with one more warning in each result."""
+        results = await self.read(request, body)
+        return request.answer([each.model_copy(update={"warnings": [*each.warnings, notice]}) for each in results])

@@ -13,7 +13,7 @@ from proxy.call import TranslationCall
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from proxy.translation.dispatcher import CallPlan, Dispatcher
-from proxy.translation.results import read_results, with_note
+from proxy.translation.results import ResultTurns, with_note
 from shared.protocol.answers import Translation
 from shared.protocol.errors import RelayedError
 from shared.protocol.translate_request import TranslateRequest
@@ -45,6 +45,7 @@ class TranslationService:
     _coalescer: RequestCoalescer
     _cache: TranslationCache | None
     _metrics: ProxyMetrics
+    _turns: ResultTurns
 
     async def translate(self, call: TranslationCall, plan: CallPlan | None = None) -> Answer:
         """Return the answer; a sink gets the source before its first delta.
@@ -100,7 +101,7 @@ class TranslationService:
             call.sink.headers[CACHE_HEADER] = source
         self._count(lookup, 0)
         body = await self._dispatcher.translate(call, plan)
-        self._store(call.request, lookup, body)
+        await self._store(call.request, lookup, body)
         return Answer(body, source)
 
     async def _answer_some(self, call: TranslationCall, plan: CallPlan, lookup: CacheLookup) -> Answer:
@@ -124,14 +125,14 @@ class TranslationService:
                 body, _ = await self._compute(rest, rest_plan, lookup.subset(missing))
             else:
                 body = await self._dispatcher.translate(rest, rest_plan)
-                self._store(rest.request, lookup.subset(missing), body)
+                await self._store(rest.request, lookup.subset(missing), body)
         except RelayedError as error:
             raise with_note(
                 error,
                 f"Positions and totals refer only to the {len(missing)} of {len(call.request.texts)} texts not in "
                 "the cache.",
             ) from error
-        results = read_results(rest.request, body)
+        results = await self._turns.read(rest.request, body)
         computed = {index: result.to_json() for index, result in zip(missing, results, strict=True)}
         return _join(call.request, {**lookup.values, **computed})
 
@@ -141,7 +142,7 @@ class TranslationService:
         """Return the JSON of all texts, and whether another request computed it."""
         body, joined = await self._share(call, lambda: self._dispatcher.translate(call, plan), is_private=is_private)
         if not joined:
-            self._store(call.request, lookup, body)
+            await self._store(call.request, lookup, body)
         return body, joined
 
     async def _share(
@@ -152,9 +153,9 @@ class TranslationService:
             self._metrics.coalesced.labels(call.sample.pair).inc()
         return body, joined
 
-    def _store(self, request: TranslateRequest, lookup: CacheLookup | None, body: bytes) -> None:
+    async def _store(self, request: TranslateRequest, lookup: CacheLookup | None, body: bytes) -> None:
         if self._cache is not None and lookup is not None:
-            self._cache.store(lookup, range(len(lookup.keys)), read_results(request, body))
+            self._cache.store(lookup, range(len(lookup.keys)), await self._turns.read(request, body))
 
     def _count(self, lookup: CacheLookup | None, hits: int, characters: int = 0) -> None:
         if lookup is None:

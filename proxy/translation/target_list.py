@@ -14,7 +14,7 @@ from proxy.fleet.registry import Registry
 from proxy.routing.routes import Route
 from proxy.translation.detection import LanguageGrouper
 from proxy.translation.dispatcher import CallPlan, Dispatcher, legs_of
-from proxy.translation.results import with_warning
+from proxy.translation.results import ResultTurns
 from proxy.translation.service import Answer, AnswerSource, TranslationService
 from shared.protocol.answers import Notice
 from shared.protocol.errors import OverloadedError, PairwayError
@@ -22,9 +22,12 @@ from shared.protocol.translate_request import AUTO, TranslateRequest
 from shared.runtime.background import gather_results
 from shared.runtime.gc_tuning import drop_tracebacks
 from shared.runtime.metrics import MIXED, RequestSample
+from shared.runtime.turns import LoopTurns
 
 # The others wait: a list of ten targets should not push ten times the work at once.
 MAX_TARGETS_AT_ONCE: Final = 4
+# Of planning a target, or of sending it, beside what its texts need.
+TARGET_SECONDS: Final = 0.0008
 
 
 @dataclass(slots=True)
@@ -63,6 +66,8 @@ class TargetListTranslator:
     _dispatcher: Dispatcher
     _language_grouper: LanguageGrouper
     _admission: AdmissionController
+    _result_turns: ResultTurns
+    _turns: LoopTurns
 
     async def translate(
         self, call: TranslationCall, targets: Sequence[TranslateRequest], notices: Mapping[int, Notice]
@@ -81,8 +86,8 @@ class TargetListTranslator:
                 answers = await self._translate_all(target_calls, plans)
         bodies = [answer.body for answer in answers]
         for index, notice in notices.items():
-            bodies[index] = with_warning(targets[index], bodies[index], notice)
-            await asyncio.sleep(0)  # the longest answer takes some 20 ms, and so does the next step
+            bodies[index] = await self._result_turns.with_warning(targets[index], bodies[index], notice)
+        await asyncio.sleep(0)  # the longest answer takes some 20 ms, and so does the next step
         parts = [part for body in bodies for part in (b",", body)]
         # One copy of up to 60 MB, and one more where it is sent: each in a turn of its own.
         body = b"".join((b'{"targets":[', *parts[1:], b"]}"))
@@ -102,7 +107,7 @@ class TargetListTranslator:
         plans: list[CallPlan] = []
         legs: list[Leg] = []
         for each in target_calls.calls:
-            await asyncio.sleep(0)  # other requests may run between targets
+            await self._turns.take(TARGET_SECONDS)
             with target_calls.naming(each):
                 plan, legs_of_target = await self._dispatcher.plan_target(each, scored, has_words=has_words)
                 plans.append(plan)
@@ -124,6 +129,7 @@ class TargetListTranslator:
 
         async def translate(call: TranslationCall, plan: CallPlan) -> Answer | None:
             async with running:
+                await self._turns.take(TARGET_SECONDS)
                 with target_calls.naming(call):
                     try:
                         return await self._service.translate(call, plan)

@@ -64,7 +64,7 @@ _KEY = ApiKey(id="0" * 12, name="a", digest="0" * 64, created_at=0.0, scopes=(Sc
 
 def proxy_places() -> Sequence[Place]:
     """Return the places of the proxy, with tables of their own."""
-    detector, scores = LanguageDetector(), LanguageScores([("en", 1.0)], has_letters=True)
+    detector, scores = LanguageDetector(), LanguageScores(["en"], [1.0], has_letters=True)
     retry_after = RetryAfter(lambda: 0.0, random.Random(1))  # noqa: S311 - jitter, not secrets
     keys = CachedKeyStore(cast("Any", _Keys()), lambda: float(next(_CLOCK)), serves_without_redis=True)
     owners = GlossaryStore("redis://127.0.0.1:1/0", "test:", 1.0, lambda: float(next(_CLOCK)))

@@ -2,6 +2,7 @@
 
 - ``texts``, ``bodies``: the inputs, by size; ``seeds/``: texts that searches found.
 - ``endpoints``: the table of all endpoints with the inputs of each.
+- ``bursts``, ``lists``: many requests at once, and requests of many texts.
 - ``servers``: proxies and an API server as processes, with 100 languages and every prompt family.
 - ``launch``, ``probe``, ``echo_engine``: what runs in them beside the product.
 - ``measuring``: processor time and longest stall of one request.

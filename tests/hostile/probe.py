@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import faulthandler
 import mmap
 import signal
 import struct
+import sys
+import threading
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Final, TextIO
 
 TICK_SECONDS: Final = 0.005
 # The stacks are written whenever a tick is that late, so they show the middle of a stall.
@@ -68,8 +70,9 @@ async def probed(path: Path) -> AsyncGenerator[None]:
             figures.tick(now - last)
             last = now
 
-    with path.with_suffix(".stacks").open("ab") as stacks:
-        faulthandler.register(signal.SIGPROF, stacks, all_threads=True)
+    with path.with_suffix(".stacks").open("a") as stacks:
+        # Not faulthandler's own: it reads the frames in the middle of a call, and kills the process once in a while.
+        signal.signal(signal.SIGPROF, lambda _, frame: _write(stacks, frame))
         watching = asyncio.create_task(watch())
         try:
             yield
@@ -79,4 +82,23 @@ async def probed(path: Path) -> AsyncGenerator[None]:
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
             signal.signal(signal.SIGPROF, signal.SIG_IGN)
-            faulthandler.unregister(signal.SIGPROF)
+
+
+def _write(stacks: TextIO, running: FrameType | None) -> None:
+    """Append the stack of the loop's thread, and those of the others, the innermost frame first."""
+    own = threading.get_ident()
+    others = {number: frame for number, frame in sys._current_frames().items() if number != own}
+    stacks.writelines(
+        f"{title} (most recent call first):\n{''.join(_lines(frame))}\n"
+        for title, frame in (
+            *((f"Thread {number:#x}", frame) for number, frame in others.items()),
+            ("Current thread", running),
+        )
+    )
+    stacks.flush()
+
+
+def _lines(frame: FrameType | None) -> Iterator[str]:
+    while frame is not None:
+        yield f'  File "{frame.f_code.co_filename}", line {frame.f_lineno} in {frame.f_code.co_name}\n'
+        frame = frame.f_back

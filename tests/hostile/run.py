@@ -23,6 +23,7 @@ from tests.hostile.endpoints import (
     head_rows,
     large_glossary,
 )
+from tests.hostile.lists import list_rows
 from tests.hostile.measuring import Result, Row, Sent, as_json, grow, send
 from tests.hostile.servers import HostileFleet, WatchedServer
 
@@ -55,6 +56,7 @@ def all_rows(heads: Iterable[str] = HEAD_KINDS) -> list[Row]:
     return [
         *body_rows(),
         *burst_rows(proxy_endpoints()),
+        *list_rows(),
         *head_rows("proxy", iter(proxy_endpoints()), kinds),
         *head_rows("apiserver", iter(apiserver_endpoints()), kinds),
     ]

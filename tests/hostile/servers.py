@@ -1,4 +1,4 @@
-"""The servers under hostile requests: a proxy without keys, one with, and an API server with every prompt family.
+"""The servers under hostile requests: a proxy without keys, one with, one with a cache, and an API server with every prompt family.
 
 The proxies' fleet serves 100 languages by a fake replica, which is a process of its own and echoes.
 """
@@ -127,9 +127,10 @@ class HostileFleet:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        redis, replica = free_port(), free_port()
+        redis, cache, replica = free_port(), free_port(), free_port()
         command = [sys.executable, "-m", "tests.hostile.launch", "replica", str(replica), ",".join(fleet_pairs())]
-        self.others = [redis_server(redis, folder), Server(command, folder / "replica.log")]
+        replicas = Server(command, folder / "replica.log")
+        self.others = [redis_server(redis, folder), redis_server(cache, folder), replicas]
         shared = {
             "REPLICAS": f"http://127.0.0.1:{replica}",
             "REDIS_URL": f"redis://127.0.0.1:{redis}/0",
@@ -142,9 +143,11 @@ class HostileFleet:
         models.write_text(yaml.safe_dump(catalog()))
         self.proxy = WatchedServer("proxy", "proxy", folder, {**shared, "KEYS": "off"})
         self.keyed = WatchedServer("proxy", "keyed", folder, {**shared, "KEYS": "on"})
+        cached = {"CACHE_BYTES": str(64 << 20), "CACHE_REDIS_URL": f"redis://127.0.0.1:{cache}/0"}
+        self.cached = WatchedServer("proxy", "cached", folder, {**shared, "KEYS": "off", **cached})
         own = {"CATALOG": str(models), "QUEUE_SECONDS": "600", "MAX_WAITING": "100000", "OPERATOR_TOKEN": TOKEN}
         self.apiserver = WatchedServer("apiserver", "apiserver", folder, own)
-        self.watched = {each.name: each for each in (self.proxy, self.keyed, self.apiserver)}
+        self.watched = {each.name: each for each in (self.proxy, self.keyed, self.cached, self.apiserver)}
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -161,7 +164,7 @@ class HostileFleet:
 
     def _is_ready(self) -> bool:
         try:
-            for proxy in (self.proxy, self.keyed):
+            for proxy in (self.proxy, self.keyed, self.cached):
                 pairs = json.loads(http_get(f"{proxy.url}/health"))["pairs"]
                 if sum(bool(pair["ready"]) for pair in pairs.values()) < len(fleet_pairs()):
                     return False

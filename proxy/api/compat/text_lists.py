@@ -13,7 +13,6 @@ from proxy.api.compat.languages import extension_code
 from proxy.context import ProxyContext
 from proxy.exchange.translation_run import TranslationRun
 from proxy.routing.language_detector import Detection
-from proxy.translation.results import read_results
 from shared.protocol.answers import Detected, Notice, Translation
 from shared.protocol.errors import InvalidRequestError, LanguageUndetectedError, UnusableOutputError
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest
@@ -62,7 +61,8 @@ async def translate(
         UnusableOutputError: a text has no usable translation, and these formats cannot say so for one text.
         PairwayError: as :meth:`TranslationRun.translate`.
     """
-    results = read_results(translate_request, await run.translate(translate_request))
+    answer = await run.translate(translate_request)
+    results = await run.parts.translation.result_turns.read(translate_request, answer)
     codes = sorted({notice.code for result in results for notice in result.warnings} | {each.code for each in notices})
     if codes:
         run.peer.add_answer_headers({WARNINGS_HEADER: ", ".join(codes)})

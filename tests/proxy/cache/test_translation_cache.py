@@ -18,6 +18,7 @@ from proxy.routing.routes import Route
 from shared.protocol.answers import Translation
 from shared.protocol.report import ModelReport
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest, XmlOptions
+from shared.runtime.turns import LoopTurns
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot
@@ -108,6 +109,7 @@ def cache(redis_cache: RedisCache, clock: HandClock) -> TranslationCache:
         ProxyMetrics(),
         60,
         clock,
+        LoopTurns(),
     )
 
 

@@ -111,19 +111,19 @@ def test_listed_candidate_is_the_chosen_language(detector: LanguageDetector, tex
 
 
 def test_unlikely_languages_have_low_confidences(detector: LanguageDetector) -> None:
-    scores = LanguageScores([("ru", 0.95), ("en", MIN_SERVED_SHARE / 2)], has_letters=True)
+    scores = LanguageScores(["ru", "en"], [0.95, MIN_SERVED_SHARE / 2], has_letters=True)
     listed = detector.list_candidates(scores, SERVED)
     assert (listed.detected, listed.candidates) == (None, [Detected(lang="en", confidence=0.5)])
 
 
 def test_text_without_letters_has_candidates_at_most(detector: LanguageDetector) -> None:
-    listed = detector.list_candidates(LanguageScores([("en", 0.9)], has_letters=False), SERVED)
+    listed = detector.list_candidates(LanguageScores(["en"], [0.9], has_letters=False), SERVED)
     assert (listed.detected, listed.candidates) == (None, [Detected(lang="en", confidence=1.0)])
 
 
 def test_candidates_are_few(detector: LanguageDetector) -> None:
     many = ["en", "de", "fr", "es", "it", "pt", "nl"]
-    scores = LanguageScores([(lang, 0.1) for lang in many], has_letters=True)
+    scores = LanguageScores(many, [0.1] * len(many), has_letters=True)
     assert len(detector.list_candidates(scores, many).candidates) == MAX_CANDIDATES
 
 

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from proxy.routing.routes import Route
-from proxy.translation.results import merge_legs, read_results, with_note, with_warning
+from proxy.translation.results import ResultTurns, merge_legs, read_results, with_note
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
+from shared.runtime.turns import LoopTurns
 from tests.proxy.samples import pair
 
 
@@ -63,7 +64,8 @@ def test_with_note_leaves_the_error_unchanged() -> None:
     assert (noted.code, noted.http_status, noted.title, noted.facts) == ("too-large", 413, "t", {"limit": 1})
 
 
-def test_warning_comes_after_those_of_the_results() -> None:
+async def test_warning_comes_after_those_of_the_results() -> None:
+    turns = ResultTurns(LoopTurns())
     notice, before = Notice(code="new", message="m"), Notice(code="old", message="m", values=["8:05"])
     one = Translation(
         translation="x", source_lang="en", target_lang="de", model="m", route=["en", "de"], warnings=[before]
@@ -71,10 +73,10 @@ def test_warning_comes_after_those_of_the_results() -> None:
     single = TranslateRequest(text="a", source_lang="en", target_lang="de")
     several = TranslateRequest(text=["a", "b"], source_lang="en", target_lang="fr")
     answers = single.answer([one]), several.answer([one, one])
-    assert json.loads(with_warning(single, answers[0], notice)) == json.loads(answers[0]) | {
+    assert json.loads(await turns.with_warning(single, answers[0], notice)) == json.loads(answers[0]) | {
         "warnings": [{"code": "old", "message": "m", "values": ["8:05"]}, {"code": "new", "message": "m"}]
     }
     with pytest.raises(ReplicaFailedError):
-        with_warning(several, answers[0], notice)
-    noted = json.loads(with_warning(several, answers[1], notice))
+        await turns.with_warning(several, answers[0], notice)
+    noted = json.loads(await turns.with_warning(several, answers[1], notice))
     assert [len(each["warnings"]) for each in noted["results"]] == [2, 2]
