@@ -162,10 +162,11 @@ class GlossaryDraft(BaseModel):
     @classmethod
     def _check(cls, value: list[Dictionary]) -> list[Dictionary]:
         check_entry_count(sum(len(each.entries) for each in value))
-        pairs = [each.pair for each in value]
-        for pair in pairs:
-            if pairs.count(pair) > 1:
-                raise ValueError(f"there are several for {pair}; send one for each pair")
+        pairs = set[LanguagePair]()
+        for each in value:
+            if each.pair in pairs:
+                raise ValueError(f"there are several for {each.pair}; send one for each pair")
+            pairs.add(each.pair)
         return value
 
 

@@ -7,5 +7,5 @@
 - ``exit_codes``: exit codes; clean exit and reload on signals.
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
-- ``turns``: callers in turn, in a queue, a thread and an event loop.
+- ``turns``: callers in turn, in a queue, at a lock, in a thread and an event loop.
 """
