@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from proxy.glossaries import term_finder
-from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft, GlossaryOwner
 from proxy.glossaries.store import GlossaryStore
 from proxy.glossaries.term_finder import (
     ENTRY_BYTES,
@@ -169,3 +169,20 @@ def test_small_glossaries_count_by_their_tables(pairs: int) -> None:
     finally:
         tracemalloc.stop()
     assert taken <= sum(each.size for each in kept) * ENTRY_BYTES
+
+
+async def test_owners_build_glossaries_in_turn(cache: GlossaryCache, store: GlossaryStore) -> None:
+    large = draft(dictionary(**many_entries(2000)))
+    hostile = [(await store.create(ALICE, large)).id for _ in range(10)]
+    neighbour = (await store.create(BOB, draft())).id
+    built: list[str] = []
+
+    async def build(owner: GlossaryOwner, glossary_id: str) -> None:
+        await cache.get(owner, glossary_id)
+        built.append(owner.name)
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(build(ALICE, each)) for each in hostile]
+        group.create_task(build(BOB, neighbour))
+    assert len(built) == len(tasks) + 1
+    assert built.index(BOB.name) <= 2
