@@ -172,7 +172,7 @@ def build_glossaries(foundation: Foundation, turns: LoopTurns) -> tuple[Glossari
     url = settings.redis_url.get_secret_value()
     store = GlossaryStore(url, settings.redis_prefix, settings.redis_timeout, time.time)
     foundation.stack.push_async_callback(store.close)
-    term_finder = TermFinder(GlossaryCache(store, time.monotonic), turns)
+    term_finder = TermFinder(GlossaryCache(store, time.monotonic), turns, store.thread)
     loop = Loop("glossaries", PURGE_SECONDS, store.tick, time.monotonic, foundation.rng)
     return GlossariesContext(store, term_finder), loop
 

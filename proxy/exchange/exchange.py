@@ -26,6 +26,7 @@ from shared.parsing.long_bodies import FREE_BYTES
 from shared.protocol.deadline import TIMEOUT_HEADER, Deadline
 from shared.protocol.errors import KeyRequiredError, PairwayError
 from shared.protocol.headers import BEARER, parse_bearer
+from shared.runtime.turns import Steps
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -220,8 +221,11 @@ class RequestExchange:
         """Parse a body at its turn; the shortest at once."""
         if len(body) <= FREE_BYTES:  # nearly all: before their caller is looked up
             return parse()
-        found = self._authentication or at_network(self.peer.address)
-        return await self.parts.process.long_bodies.parse(found.caller.identity, len(body), parse)
+        return await self.parts.process.long_bodies.parse(self._caller_identity, len(body), parse)
+
+    async def in_steps(self, body: bytes, steps: Steps[T]) -> T:
+        """Parse a body in steps, so that other callers wait for none that is long."""
+        return await self.parts.process.long_bodies.parse_steps(self._caller_identity, len(body), steps)
 
     async def before_deadline(self, work: Awaitable[T]) -> T:
         """Await work; raise DeadlineExceededError if it takes too long."""
@@ -245,6 +249,10 @@ class RequestExchange:
             size=0 if self._reservation is None else self._reservation.size,
             sleep=lambda seconds: self.peer.while_connected(asyncio.sleep(seconds)),
         )
+
+    @property
+    def _caller_identity(self) -> str:
+        return (self._authentication or at_network(self.peer.address)).caller.identity
 
     async def _read_keyless(self, limit: int) -> bytes:
         self._reservation = body = self.parts.process.keyless_bodies.admit(self.peer.address)

@@ -162,7 +162,7 @@ class GlossaryDraft(BaseModel):
     @classmethod
     def _check(cls, value: list[Dictionary]) -> list[Dictionary]:
         check_entry_count(sum(len(each.entries) for each in value))
-        pairs: set[LanguagePair] = set()
+        pairs = set[LanguagePair]()
         for each in value:
             if each.pair in pairs:
                 raise ValueError(f"there are several for {each.pair}; send one for each pair")

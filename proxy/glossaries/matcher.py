@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from proxy.routing.visible_text import unescape
 from shared.protocol.translate_request import TextFormat
+from shared.runtime.turns import Steps
 
 # Scripts in which words stand without spaces, and Hangul: there each character is a token.
 UNSPACED: Final = (
@@ -27,6 +28,8 @@ _WORDS: Final = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 _SIGNS: Final = re.compile(r"[^\w\s]|_")
 # Ends each token; it is in none.
 _END: Final = "\0"
+# Entries of a step, up to 20 ms; without a word each sign of theirs is a token.
+STEP_ENTRIES: Final = 500
 # Tokens of a text that are held at once, and as many that follow: each takes some 60 bytes.
 PART_TOKENS: Final = 4096
 
@@ -37,24 +40,54 @@ class TermMatcher:
     The work for each token of a text is a search among the sorted entries. ``word_bytes``: of all its strings.
     """
 
-    def __init__(self, entries: Mapping[str, str]) -> None:
+    def __init__(self, entries: Mapping[str, str], words: _TokenIndex, signs: _TokenIndex) -> None:
         self.entries = entries
-        folded = {source: source.casefold() for source in entries}
-        self._words = _TokenIndex(_WORDS, folded.items())
-        self._signs = _TokenIndex(_SIGNS, ((each, fold) for each, fold in folded.items() if not _WORDS.search(fold)))
+        self._words = words
+        self._signs = signs
         written = sum(getsizeof(source) + getsizeof(target) for source, target in entries.items())
-        self.word_bytes = written + self._words.word_bytes + self._signs.word_bytes
+        self.word_bytes = written + words.word_bytes + signs.word_bytes
 
-    def find(self, texts: Iterable[str], text_format: TextFormat) -> list[str]:
-        """Return the sources of entries in the texts, longest first."""
+    @classmethod
+    def build(cls, entries: Mapping[str, str]) -> Steps[TermMatcher]:
+        """Return the matcher of these entries, in steps."""
+        words, signs = _SourcesByTokens(_WORDS), _SourcesByTokens(_SIGNS)
+        for number, source in enumerate(entries, 1):
+            folded = source.casefold()
+            if not words.add(source, folded):
+                signs.add(source, folded)
+            if not number % STEP_ENTRIES:
+                yield
+        return cls(entries, _TokenIndex(words), _TokenIndex(signs))
+
+    def find(self, texts: Iterable[str], text_format: TextFormat) -> Steps[list[str]]:
+        """Return the sources of entries in the texts, longest first, in steps."""
         words, signs = set[int](), set[int]()
         for text in texts:
             for written in _readings(text, text_format):
                 folded = written.casefold()
-                self._words.find(folded, words)
-                self._signs.find(folded, signs)
+                yield from self._words.find(folded, words)
+                yield from self._signs.find(folded, signs)
         found = [*self._words.sources(words), *self._signs.sources(signs)]
         return sorted(found, key=len, reverse=True)
+
+
+class _SourcesByTokens:
+    """Entries by their tokens, which ``token`` finds."""
+
+    __slots__ = ("first_tokens", "sources", "token")
+
+    def __init__(self, token: re.Pattern[str]) -> None:
+        self.token = token
+        self.first_tokens = set[str]()
+        self.sources: dict[str, list[str]] = {}
+
+    def add(self, source: str, folded: str) -> bool:
+        """Add an entry; return whether it has tokens."""
+        tokens = self.token.findall(folded)
+        if tokens:
+            self.first_tokens.add(tokens[0])
+            self.sources.setdefault(_joined(tokens), []).append(source)
+        return bool(tokens)
 
 
 class _TokenIndex:
@@ -62,14 +95,10 @@ class _TokenIndex:
 
     __slots__ = ("_first_tokens", "_keys", "_links", "_longest", "_sources", "_token")
 
-    def __init__(self, token: re.Pattern[str], entries: Iterable[tuple[str, str]]) -> None:
-        self._token = token
-        self._first_tokens = set[str]()
-        self._sources: dict[str, list[str]] = {}
-        for source, folded in entries:
-            if tokens := token.findall(folded):
-                self._first_tokens.add(tokens[0])
-                self._sources.setdefault(_joined(tokens), []).append(source)
+    def __init__(self, entries: _SourcesByTokens) -> None:
+        self._token = entries.token
+        self._first_tokens = entries.first_tokens
+        self._sources = entries.sources
         self._keys = sorted(self._sources)
         self._longest = max(map(len, self._keys), default=0)
         self._links = _links(self._keys)
@@ -83,8 +112,8 @@ class _TokenIndex:
         """Return the entries with these keys; equal keys in written order."""
         return [source for index in sorted(indices) for source in self._sources[self._keys[index]]]
 
-    def find(self, folded: str, found: set[int]) -> None:
-        """Add the indices of all keys in the text."""
+    def find(self, folded: str, found: set[int]) -> Steps[None]:
+        """Add the indices of all keys in the text, in steps."""
         if not self._keys:
             return
         # With a character and its end in each token, every entry that begins in a part ends in the next one.
@@ -96,6 +125,7 @@ class _TokenIndex:
             if not self._first_tokens.isdisjoint(part):
                 self._find_in(part, _joined((*part, *following)), found)
             part = following
+            yield
 
     def _find_in(self, part: Sequence[str], text: str, found: set[int]) -> None:
         start = 0
@@ -116,8 +146,8 @@ class _TokenIndex:
             index = self._links.prefixes[index]
 
 
-def _joined(tokens: Iterable[str]) -> str:
-    return "".join([f"{token}{_END}" for token in tokens])
+def _joined(tokens: Sequence[str]) -> str:
+    return _END.join((*tokens, ""))
 
 
 class _Links(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
@@ -22,6 +22,10 @@ from shared.protocol.errors import (
     TooLargeError,
     UnknownGlossaryError,
 )
+from shared.runtime.turns import FairLock, FairThread
+
+A = TypeVar("A")
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +75,9 @@ class GlossaryStore:
         self._records = OwnedRecords(self._redis, RedisKeys(prefix))
         self._clock = clock
         self._renewed: dict[str, float] = {}
-        self._change = asyncio.Lock()
+        # For long work on glossaries, owners in turn.
+        self.thread = FairThread("glossaries")
+        self._change = FairLock()
 
     async def close(self) -> None:
         """Close the connections."""
@@ -111,7 +117,7 @@ class GlossaryStore:
         with _mapped_errors():
             record = await self._records.text(owner.name, glossary_id)
         small = len(record or "") <= INLINE_BYTES
-        glossary = _GLOSSARIES.decode(record) if small else await asyncio.to_thread(_GLOSSARIES.decode, record)
+        glossary = _GLOSSARIES.decode(record) if small else await self._in_thread(owner, _GLOSSARIES.decode, record)
         if glossary is None:
             raise UnknownGlossaryError(glossary_id)
         return glossary
@@ -119,8 +125,8 @@ class GlossaryStore:
     async def update(self, owner: GlossaryOwner, glossary_id: str, change: Callable[[Glossary], Glossary]) -> Glossary:
         """Write what ``change`` makes of a glossary.
 
-        ``change`` is called again if the glossary changed meanwhile. One glossary is changed at a time: a small change of
-        a large one takes the memory of the whole.
+        ``change`` is called again if the glossary changed meanwhile. One glossary is changed at a time, owners in turn: a
+        small change of a large one takes the memory of the whole.
 
         Raises:
             UnknownGlossaryError: there is no such glossary.
@@ -135,7 +141,7 @@ class GlossaryStore:
         async def replace(version: int, glossary: Glossary) -> bool:
             return await self._write(owner, glossary, version)
 
-        async with self._change:
+        async with self._change.held(owner.name):
             try:
                 return await update_record(read, replace, change)
             except RecordContendedError as error:
@@ -182,7 +188,7 @@ class GlossaryStore:
         """Return whether it is written; not if its version in Redis differs."""
         entries = sum(len(each.entries) for each in glossary.dictionaries)
         small = entries <= INLINE_ENTRIES
-        record = _GLOSSARIES.encode(glossary) if small else await asyncio.to_thread(_GLOSSARIES.encode, glossary)
+        record = _GLOSSARIES.encode(glossary) if small else await self._in_thread(owner, _GLOSSARIES.encode, glossary)
         size = len(record.encode())
         if size > MAX_GLOSSARY_BYTES:
             raise TooLargeError("The glossary", size=size, limit=MAX_GLOSSARY_BYTES, unit="bytes as JSON")
@@ -199,6 +205,10 @@ class GlossaryStore:
             detail = f"The glossaries of all callers fill this fleet's limit of {MAX_STORED_BYTES} bytes."
             raise GlossariesFullError(detail, limit=MAX_STORED_BYTES, unit="bytes")
         return bool(written)
+
+    async def _in_thread(self, owner: GlossaryOwner, convert: Callable[[A], R], value: A) -> R:
+        """Convert a large record at its owner's turn."""
+        return await self.thread.run(owner.name, partial(convert, value))
 
     async def _run_write(
         self, owner: GlossaryOwner, glossary_id: str, version: int | str, record: str, line: str, size: int

@@ -16,7 +16,7 @@ from shared.languages import LanguagePair, language_of, stand_ins
 from shared.protocol.answers import Notice
 from shared.protocol.errors import GlossariesUnavailableError, InvalidRequestError, UnknownGlossaryError
 from shared.protocol.translate_request import AUTO, MAX_PHRASES, TranslateRequest
-from shared.runtime.turns import LoopTurns
+from shared.runtime.turns import FairLock, FairThread, LoopTurns, Steps, finish
 
 # After this time the version is read again, so a change through another proxy is used this much later.
 FRESH_SECONDS: Final = 2.0
@@ -38,9 +38,12 @@ class ReadyGlossary:
     matchers: Mapping[LanguagePair, TermMatcher]
 
     @classmethod
-    def of(cls, glossary: Glossary) -> ReadyGlossary:
-        """Build the matchers; 10,000 entries take 25 ms."""
-        return cls(glossary.version, {each.pair: TermMatcher(each.entries) for each in glossary.dictionaries})
+    def of(cls, glossary: Glossary) -> Steps[ReadyGlossary]:
+        """Build the matchers, in steps."""
+        matchers: dict[LanguagePair, TermMatcher] = {}
+        for each in glossary.dictionaries:
+            matchers[each.pair] = yield from TermMatcher.build(each.entries)
+        return cls(glossary.version, matchers)
 
     @property
     def size(self) -> int:
@@ -66,8 +69,8 @@ class GlossaryCache:
         self._outage = Outage(clock, "glossaries cannot be read", "glossaries can be read again")
         # One request loads a glossary, others wait for it.
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-        # One glossary is read and built at a time: callers with many large ones would take its memory for each.
-        self._build = asyncio.Lock()
+        # One glossary is read and built at a time, owners in turn: those with many large ones would take its memory for each.
+        self._build = FairLock()
 
     async def get(self, owner: GlossaryOwner, glossary_id: str) -> ReadyGlossary:
         """Return a glossary, at most ``FRESH_SECONDS`` old while Redis answers.
@@ -107,13 +110,14 @@ class GlossaryCache:
             if known is not None and known.version == version:
                 await self._store.renew(owner)
                 return known
-            async with self._build:
-                return await asyncio.to_thread(ReadyGlossary.of, await self._store.read(owner, glossary_id))
+            async with self._build.held(owner.name):
+                steps = ReadyGlossary.of(await self._store.read(owner, glossary_id))
+                return await self._store.thread.run_steps(owner.name, steps)
         except UnknownGlossaryError:
             return None
 
 
-# Longer texts are searched in a thread.
+# Longer texts are searched in a thread, owners in turn.
 INLINE_CHARS: Final = 2048
 # For each of their characters, at most: nested entries in markup with character references.
 CHAR_SECONDS: Final = 4e-6
@@ -137,9 +141,10 @@ class RequestWithTerms(NamedTuple):
 class TermFinder:
     """Finds a glossary's entries for requests of all APIs."""
 
-    def __init__(self, cache: GlossaryCache, turns: LoopTurns) -> None:
+    def __init__(self, cache: GlossaryCache, turns: LoopTurns, thread: FairThread) -> None:
         self._cache = cache
         self._turns = turns
+        self._thread = thread
 
     async def add_terms(
         self, owner: GlossaryOwner, glossary_id: str, request: TranslateRequest, *, for_variants: bool = False
@@ -167,16 +172,16 @@ class TermFinder:
         matcher = glossary.matchers[fitting[0]]
         if request.chars <= INLINE_CHARS:
             await self._turns.take((request.chars + 1) * CHAR_SECONDS)
-            return _with_terms(request, matcher)
-        return await asyncio.to_thread(_with_terms, request, matcher)
+            return finish(_with_terms(request, matcher))
+        return await self._thread.run_steps(owner.name, _with_terms(request, matcher))
 
 
 def _without_variants(pair: LanguagePair) -> LanguagePair:
     return LanguagePair(*map(language_of, pair))
 
 
-def _with_terms(request: TranslateRequest, matcher: TermMatcher) -> RequestWithTerms:
-    found = matcher.find(request.texts, request.format)
+def _with_terms(request: TranslateRequest, matcher: TermMatcher) -> Steps[RequestWithTerms]:
+    found = yield from matcher.find(request.texts, request.format)
     if not found:
         return RequestWithTerms(request, truncated=False)
     own = {source.casefold() for source in request.terms}

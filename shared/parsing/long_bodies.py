@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from shared.runtime.turns import FairThread, LoopTurns
+from shared.runtime.turns import FairThread, LoopTurns, Steps, finish
 
 T = TypeVar("T")
 
@@ -28,9 +28,18 @@ class LongBodies:
 
     async def parse(self, caller: str, size: int, parse: Callable[[], T]) -> T:
         """Parse such a body at its turn; the shortest at once."""
-        if size <= FREE_BYTES:
-            return parse()
-        if size <= INLINE_BYTES:
-            await self._turns.take(size * _SECONDS_PER_BYTE)
+        if await self._is_short(size):
             return parse()
         return await self._thread.run(caller, parse)
+
+    async def parse_steps(self, caller: str, size: int, steps: Steps[T]) -> T:
+        """Parse such a body in steps, each of a long one at a turn."""
+        if await self._is_short(size):
+            return finish(steps)
+        return await self._thread.run_steps(caller, steps)
+
+    async def _is_short(self, size: int) -> bool:
+        """Return whether the event loop does the work, once it is its turn."""
+        if FREE_BYTES < size <= INLINE_BYTES:
+            await self._turns.take(size * _SECONDS_PER_BYTE)
+        return size <= INLINE_BYTES

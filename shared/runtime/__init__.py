@@ -8,5 +8,5 @@
 - ``gc_tuning``: garbage collection.
 - ``process_guard``: ends orphaned processes.
 - ``shared_rendering``: one rendering of an answer for all who ask meanwhile.
-- ``turns``: callers in turn, in a queue, a thread and an event loop.
+- ``turns``: callers in turn, in a queue, at a lock, in a thread and an event loop.
 """

@@ -1,17 +1,22 @@
-"""Turns of callers: in a queue, a thread, an event loop."""
+"""Turns of callers: in a queue, at a lock, in a thread, in an event loop."""
 
 from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, insort
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
-from typing import Final, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 T = TypeVar("T")
+
+# Work that ends with a result; between two of its steps others have their turn.
+Steps: TypeAlias = Generator[None, None, T]
 
 
 @dataclass(slots=True, order=True)
@@ -66,6 +71,55 @@ class FairQueue:
             del self._callers[waiter.caller]
 
 
+class FairLock:
+    """A lock that callers hold in turn; used on one event loop."""
+
+    def __init__(self) -> None:
+        self._queue = FairQueue()
+        self._numbers = count()
+        self._is_held = False
+
+    async def acquire(self, caller: str) -> None:
+        """Hold the lock until :meth:`release`."""
+        if self._is_held:
+            await self._turn(caller)
+        self._is_held = True
+
+    def release(self) -> None:
+        """Give the lock to the next caller."""
+        self._is_held = bool(self._queue)
+        if self._is_held:
+            self._queue.pop().grant()
+
+    @asynccontextmanager
+    async def held(self, caller: str) -> AsyncGenerator[None]:
+        """Hold the lock while the block lasts."""
+        await self.acquire(caller)
+        try:
+            yield
+        finally:
+            self.release()
+
+    async def _turn(self, caller: str) -> None:
+        number = next(self._numbers)
+        waiter = Waiter(number, number, caller, asyncio.get_running_loop().create_future())
+        self._queue.add(waiter)
+        try:
+            await waiter.slot
+        except asyncio.CancelledError:
+            if waiter.granted:  # at the same moment
+                self.release()
+            else:
+                self._queue.remove(waiter)
+            raise
+
+
+class _Result(NamedTuple, Generic[T]):
+    """Result of the last step."""
+
+    value: T
+
+
 class FairThread:
     """A thread that works for callers in turn, one piece at once.
 
@@ -74,41 +128,42 @@ class FairThread:
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        self._queue = FairQueue()
-        self._numbers = count()
-        self._is_busy = False
+        self._lock = FairLock()
 
     async def run(self, caller: str, work: Callable[[], T]) -> T:
         """Return the work's result, done in the thread at the caller's turn."""
         loop = asyncio.get_running_loop()
-        if self._is_busy:
-            await self._turn(caller, loop)
-        self._is_busy = True
+        await self._lock.acquire(caller)
         done = self._executor.submit(work)
         # Not when the request ends: a cancelled one's work is still being done.
-        done.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._next))
+        done.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._lock.release))
         try:
             return await asyncio.wrap_future(done)
         finally:
             del done  # an error would keep itself, and its request's body, by this frame
 
-    async def _turn(self, caller: str, loop: asyncio.AbstractEventLoop) -> None:
-        number = next(self._numbers)
-        waiter = Waiter(number, number, caller, loop.create_future())
-        self._queue.add(waiter)
-        try:
-            await waiter.slot
-        except asyncio.CancelledError:
-            if waiter.granted:  # at the same moment
-                self._next()
-            else:
-                self._queue.remove(waiter)
-            raise
+    async def run_steps(self, caller: str, steps: Steps[T]) -> T:
+        """Return the result of steps, each done at a turn of the caller."""
+        step = partial(_next_result, steps)
+        while (result := await self.run(caller, step)) is None:
+            pass
+        return result.value
 
-    def _next(self) -> None:
-        self._is_busy = bool(self._queue)
-        if self._is_busy:
-            self._queue.pop().grant()
+
+def finish(steps: Steps[T]) -> T:
+    """Return the result of all steps, done at once."""
+    while (result := _next_result(steps)) is None:
+        pass
+    return result.value
+
+
+def _next_result(steps: Steps[T]) -> _Result[T] | None:
+    """Do a step; return the result if it was the last."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return _Result(end.value)
+    return None
 
 
 # Well below the longest stall that is promised (docs/security.md), because works of one turn are only estimated.

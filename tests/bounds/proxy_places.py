@@ -21,6 +21,7 @@ from proxy.keys.store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
 from proxy.storage.connection import RedisKeys
 from proxy.storage.owned_records import OwnedRecords
+from shared.runtime.turns import FairThread
 from tests.bounds.places import Place, cache_place, fresh_tag
 
 _CLOCK = iter(range(10**9))
@@ -46,6 +47,8 @@ class _Redis:
 
 class _Glossaries:
     """A store in which each owner has each glossary, of ``ENTRIES`` entries."""
+
+    thread = FairThread("glossaries")
 
     async def version(self, _owner: GlossaryOwner, _id: str) -> int:
         """Return a glossary's version."""

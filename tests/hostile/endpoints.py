@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from proxy.glossaries.glossary import MAX_DICTIONARIES
 from tests.hostile import bodies, texts
 from tests.hostile.bodies import FORM, JSON, MULTIPART, MakeBody
 from tests.hostile.measuring import Row, Sent, as_json
@@ -108,7 +109,8 @@ _OPTIONS: Final = {
 _LIBRE: Final = {"q": "Hello", "source": "en", "target": "de", "format": "text", "alternatives": 0, "api_key": "a"}
 _DEEPL: Final = {"text": ["Hello"], "source_lang": "EN", "target_lang": "DE", "tag_handling": "xml"}
 _DEEPL_FORM: Final = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
-_DICTIONARY: Final = {"source_lang": "en", "target_lang": "de", "entries": {"a": "b"}}
+_PAIR: Final = {"source_lang": "en", "target_lang": "de"}
+_DICTIONARY: Final = {**_PAIR, "entries": {"a": "b"}}
 _V2: Final = {"name": "w", "source_lang": "en", "target_lang": "de", "entries": "a\tb", "entries_format": "tsv"}
 _V3: Final = {"name": "w", "dictionaries": [{**_DICTIONARY, "entries": "a\tb", "entries_format": "tsv"}]}
 
@@ -312,12 +314,7 @@ def _deepl_lines(endpoint: str, path: str | None, *, is_v3: bool) -> Rows:
     def row(name: str, kind: str) -> Row:
         def sent(size: int, seed: int) -> Sent:
             entries_format, entries = bodies.lines(name, size, seed)
-            dictionary = {
-                "source_lang": "en",
-                "target_lang": "de",
-                "entries": entries,
-                "entries_format": entries_format,
-            }
+            dictionary = {**_PAIR, "entries": entries, "entries_format": entries_format}
             body: Any = {"name": "w", **({"dictionaries": [dictionary]} if is_v3 else dictionary)}
             data = as_json(body) if kind == JSON else urlencode(body).encode()
             return Sent(method, _found(path or route), data, {"Content-Type": kind, **DEEPL_OWNER})
@@ -326,8 +323,28 @@ def _deepl_lines(endpoint: str, path: str | None, *, is_v3: bool) -> Rows:
         # Percent-encoded and escaped lines are up to three times as long.
         return Row("proxy", endpoint, label, GLOSSARY_BYTES // (2 if kind == JSON else 4), sent, ANSWERS)
 
+    def dictionaries(name: str) -> Row:
+        """Return a row whose lines are cut into as many dictionaries as are allowed."""
+
+        def sent(size: int, seed: int) -> Sent:
+            kind, _ = bodies.LINES[name]
+            each = [
+                {
+                    **_PAIR,
+                    "entries": bodies.lines(name, size // MAX_DICTIONARIES - 100, seed)[1],
+                    "entries_format": kind,
+                }
+                for seed in range(seed, seed + MAX_DICTIONARIES)
+            ]
+            body = as_json({"name": "w", "dictionaries": each})
+            return Sent(method, _found(path or route), body, {"Content-Type": JSON, **DEEPL_OWNER})
+
+        return Row("proxy", endpoint, f"{name} in {MAX_DICTIONARIES} dictionaries", GLOSSARY_BYTES // 2, sent, ANSWERS)
+
     for name in bodies.LINES:
         yield row(name, JSON)
+    if is_v3:
+        yield from map(dictionaries, ("TSV entries", "TSV blank lines", "CSV pairs of others", "CSV fresh tags"))
     if not is_v3:
         yield from (row(name, FORM) for name in ("TSV entries", "CSV fresh tags"))
 

@@ -19,7 +19,7 @@ from proxy.exchange.fields import BodyFormat, Fields, parse_fields, query_fields
 from proxy.exchange.key_places import as_bearer, header_key
 from proxy.exchange.peer import Peer
 from proxy.fleet.snapshot import Snapshot
-from proxy.glossaries.entry_lines import FORMATS, TSV, parse_entries, to_tsv
+from proxy.glossaries.entry_lines import FORMATS, TSV, EntryReader, to_tsv
 from proxy.glossaries.glossary import (
     GLOSSARY_BODY_BYTES,
     MAX_DICTIONARIES,
@@ -39,6 +39,7 @@ from shared.languages import LanguagePair, is_registered
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import BadRequestError, TooLargeError, UnsupportedMediaError
 from shared.protocol.headers import BEARER
+from shared.runtime.turns import Steps
 
 T = TypeVar("T")
 
@@ -88,26 +89,26 @@ class GlossaryEdit(NamedTuple):
         return after.model_copy(update={"version": before.version + 1})
 
 
-def read_v2_draft(fields: Fields) -> GlossaryDraft:
-    """Return the glossary of one dictionary.
+def read_v2_draft(fields: Fields) -> Steps[GlossaryDraft]:
+    """Return the glossary of one dictionary, in steps.
 
     Raises:
         PairwayError: a field is missing or wrong.
     """
-    return _draft(fields.members, [read_dictionary(fields.members)])
+    return _draft(fields.members, [(yield from read_only_dictionary(fields))])
 
 
-def read_v3_draft(fields: Fields) -> GlossaryDraft:
-    """Return the glossary; raise PairwayError if a field is missing or wrong."""
-    dictionaries = _dictionaries(fields)
+def read_v3_draft(fields: Fields) -> Steps[GlossaryDraft]:
+    """Return the glossary, in steps; raise PairwayError if a field is missing or wrong."""
+    dictionaries = yield from _dictionaries(fields)
     if not dictionaries:
         raise BadRequestError("Glossary dictionaries must be provided: dictionaries must have at least one.")
     return _draft(fields.members, dictionaries)
 
 
-def read_edit(fields: Fields) -> GlossaryEdit:
-    """Return the changes; raise PairwayError without any, or for wrong fields."""
-    name, dictionaries = fields.members.get("name"), _dictionaries(fields)
+def read_edit(fields: Fields) -> Steps[GlossaryEdit]:
+    """Return the changes, in steps; raise PairwayError without any, or for wrong fields."""
+    name, dictionaries = fields.members.get("name"), (yield from _dictionaries(fields))
     if name is not None:
         name = GLOSSARY_READER.validated({"name": name}, GlossaryChanges).name
     elif not dictionaries:
@@ -115,8 +116,17 @@ def read_edit(fields: Fields) -> GlossaryEdit:
     return GlossaryEdit(name, _merged(dictionaries))
 
 
-def read_dictionary(members: Mapping[str, object]) -> Dictionary:
-    """Return the dictionary of these members.
+def read_only_dictionary(fields: Fields) -> Steps[Dictionary]:
+    """Return the dictionary that these fields are, in steps.
+
+    Raises:
+        PairwayError: a field is missing or wrong.
+    """
+    return (yield from _read_dictionary(fields.members, EntryReader(tag_of)))
+
+
+def _read_dictionary(members: Mapping[str, object], reader: EntryReader) -> Steps[Dictionary]:
+    """Return the dictionary of these members, in steps.
 
     Raises:
         PairwayError: a member is missing or wrong.
@@ -132,7 +142,7 @@ def read_dictionary(members: Mapping[str, object]) -> Dictionary:
         raise BadRequestError(
             f"Value for 'entries_format' not supported: {entries_format[:_SHOWN_CHARS]!r}; it must be {' or '.join(FORMATS)}."
         )
-    entries = parse_entries(_string(members, "entries"), entries_format, pair, tag_of)
+    entries = yield from reader.read(_string(members, "entries"), entries_format, pair)
     return Dictionary.model_construct(source_lang=pair.source, target_lang=pair.target, entries=entries)
 
 
@@ -152,7 +162,7 @@ def _draft(members: Mapping[str, object], dictionaries: Sequence[Dictionary]) ->
     return GLOSSARY_READER.validated({**named, "dictionaries": list(dictionaries)}, GlossaryDraft)
 
 
-def _dictionaries(fields: Fields) -> list[Dictionary]:
+def _dictionaries(fields: Fields) -> Steps[list[Dictionary]]:
     value = fields.members.get("dictionaries")
     if value is None and not fields.is_json:
         value = _in_form(fields.members)
@@ -165,7 +175,10 @@ def _dictionaries(fields: Fields) -> list[Dictionary]:
     for index, item in enumerate(each):
         if not isinstance(item, dict):
             raise BadRequestError(f"Value for 'dictionaries' not supported: item {index} is not an object.")
-    return [read_dictionary(cast("dict[str, object]", item)) for item in each]
+    reader, read = EntryReader(tag_of), list[Dictionary]()
+    for item in each:
+        read.append((yield from _read_dictionary(cast("dict[str, object]", item), reader)))
+    return read
 
 
 def _merged(dictionaries: Sequence[Dictionary]) -> list[Dictionary]:
@@ -217,7 +230,7 @@ class GlossaryCall:
         self._shown_id = shown_id
         self._store = exchange.parts.glossaries.store
 
-    async def read(self, reader: Callable[[Fields], T], known: Sequence[str]) -> T:
+    async def read(self, reader: Callable[[Fields], Steps[T]], known: Sequence[str]) -> T:
         """Read the body with a reader, and report unknown fields.
 
         Raises:
@@ -229,7 +242,7 @@ class GlossaryCall:
             raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
         fields = await parse_fields(exchange, BodyFormat(READER), body)
         note_ignored(exchange, ignored_names(fields, known))
-        return await exchange.in_turn(body, partial(reader, fields))
+        return await exchange.in_steps(body, reader(fields))
 
     async def create(self, draft: GlossaryDraft) -> Glossary:
         """Create a glossary."""
@@ -272,7 +285,7 @@ class Version(NamedTuple):
     """
 
     fields: Sequence[str]
-    read_draft: Callable[[Fields], GlossaryDraft]
+    read_draft: Callable[[Fields], Steps[GlossaryDraft]]
     shape: Callable[[GlossaryInfo], dict[str, object]]
 
 
@@ -340,7 +353,7 @@ async def show_v3_entries(call: GlossaryCall) -> Response:
 
 async def replace_dictionary(call: GlossaryCall) -> Response:
     """Answer ``PUT /v3/glossaries/ID/dictionaries``."""
-    dictionary = await call.read(_read_one, DICTIONARY_FIELDS)
+    dictionary = await call.read(read_only_dictionary, DICTIONARY_FIELDS)
     await call.update(lambda before: before.with_dictionary(dictionary))
     return _json(_languages(dictionary) | {"entry_count": len(dictionary.entries)})
 
@@ -350,10 +363,6 @@ async def delete_dictionary(call: GlossaryCall) -> Response:
     pair = read_pair(query_fields(call.exchange).members)
     await call.update(lambda before: before.without_dictionary(pair))
     return Response(status_code=_NO_CONTENT)
-
-
-def _read_one(fields: Fields) -> Dictionary:
-    return read_dictionary(fields.members)
 
 
 def _only_dictionary(info: GlossaryInfo) -> DictionaryInfo:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from proxy.glossaries import term_finder
-from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft
+from proxy.glossaries.glossary import Dictionary, Glossary, GlossaryDraft, GlossaryOwner
 from proxy.glossaries.store import GlossaryStore
 from proxy.glossaries.term_finder import (
     ENTRY_BYTES,
@@ -20,6 +20,7 @@ from proxy.glossaries.term_finder import (
 from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from shared.languages import LanguagePair
 from shared.protocol.errors import GlossariesUnavailableError, UnknownGlossaryError
+from shared.runtime.turns import finish
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft, many_entries
@@ -134,7 +135,7 @@ def test_size_follows_the_bytes_of_entries(letter: str) -> None:
         draft_of_long = GlossaryDraft(
             name="long", dictionaries=[Dictionary(source_lang="en", target_lang="de", entries=entries)]
         )
-        return ReadyGlossary.of(Glossary.create(draft_of_long, 0.0))
+        return finish(ReadyGlossary.of(Glossary.create(draft_of_long, 0.0)))
 
     ready(0)
     tracemalloc.start()
@@ -149,7 +150,7 @@ def test_size_follows_the_bytes_of_entries(letter: str) -> None:
 def test_short_entries_count_once() -> None:
     entries = {f"term {number}": f"Wort {number}" for number in range(500)}
     short = GlossaryDraft(name="short", dictionaries=[Dictionary(source_lang="en", target_lang="de", entries=entries)])
-    assert ReadyGlossary.of(Glossary.create(short, 0.0)).size == 500
+    assert finish(ReadyGlossary.of(Glossary.create(short, 0.0))).size == 500
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 20])
@@ -158,7 +159,7 @@ def test_small_glossaries_count_by_their_tables(pairs: int) -> None:
 
     def ready(number: int) -> ReadyGlossary:
         dictionaries = [Dictionary(source_lang="en", target_lang=each, entries={f"{number}": "a"}) for each in targets]
-        return ReadyGlossary.of(Glossary.create(GlossaryDraft(name="small", dictionaries=dictionaries), 0.0))
+        return finish(ReadyGlossary.of(Glossary.create(GlossaryDraft(name="small", dictionaries=dictionaries), 0.0)))
 
     ready(0)
     tracemalloc.start()
@@ -168,3 +169,20 @@ def test_small_glossaries_count_by_their_tables(pairs: int) -> None:
     finally:
         tracemalloc.stop()
     assert taken <= sum(each.size for each in kept) * ENTRY_BYTES
+
+
+async def test_owners_build_glossaries_in_turn(cache: GlossaryCache, store: GlossaryStore) -> None:
+    large = draft(dictionary(**many_entries(2000)))
+    hostile = [(await store.create(ALICE, large)).id for _ in range(10)]
+    neighbour = (await store.create(BOB, draft())).id
+    built: list[str] = []
+
+    async def build(owner: GlossaryOwner, glossary_id: str) -> None:
+        await cache.get(owner, glossary_id)
+        built.append(owner.name)
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(build(ALICE, each)) for each in hostile]
+        group.create_task(build(BOB, neighbour))
+    assert len(built) == len(tasks) + 1
+    assert built.index(BOB.name) <= 2

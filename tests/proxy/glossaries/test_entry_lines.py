@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.api.compat.languages import tag_of
-from proxy.glossaries.entry_lines import MAX_FILE_PAIRS, MAX_LINE_CHARS, MAX_LINES, parse_entries, to_tsv
+from proxy.glossaries.entry_lines import MAX_FILE_LANGUAGES, MAX_LINE_CHARS, MAX_LINES, STEP_FIELDS, EntryReader, to_tsv
 from proxy.glossaries.glossary import MAX_ENTRIES
 from shared import languages
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError, PairwayError, TooLargeError
 from shared.protocol.translate_request import MAX_PHRASE_CHARS
+from shared.runtime.turns import finish
 
-parse = partial(parse_entries, find_tag=tag_of)
 EN_DE = LanguagePair("en", "de")
 TERM = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters='",'), min_size=1, max_size=MAX_PHRASE_CHARS
 )
+
+
+def parse(text: str, entries_format: str, pair: LanguagePair) -> dict[str, str]:
+    return finish(EntryReader(tag_of).read(text, entries_format, pair))
 
 
 @pytest.mark.parametrize(
@@ -78,11 +81,41 @@ def test_lines_for_other_pairs_count_too() -> None:
 def test_file_of_countless_languages_is_refused() -> None:
     """560 KB of it, accepted with one entry, once took 31 MB of memory for good."""
     known = languages.language_and_script.cache_info().currsize
-    lines = [f"a,b,fr-x-{number:06},it-x-{number:06}" for number in range(MAX_FILE_PAIRS)]
+    lines = [f"a,b,fr-x-{number:06},it-x-{number:06}" for number in range(MAX_FILE_LANGUAGES // 2)]
     assert parse("\n".join(["a,b,en,de", *lines[1:]]), "csv", EN_DE) == {"a": "b"}
-    with pytest.raises(BadRequestError, match=f"line {MAX_FILE_PAIRS + 1} has other languages"):
+    with pytest.raises(BadRequestError, match=f"line {len(lines) + 1} has another language"):
         parse("\n".join(["a,b,en,de", *lines, "c,d"]), "csv", EN_DE)
     assert languages.language_and_script.cache_info().currsize <= known + 4
+
+
+def test_dictionaries_of_a_request_share_its_limits() -> None:
+    """200 dictionaries of 3,000 entries once took 2 s, and as many with fresh languages 7 s, before they were refused."""
+    entries, lines, languages_of = (EntryReader(tag_of) for _ in range(3))
+    half = "\n".join(f"{number}\tx" for number in range(MAX_ENTRIES // 2))
+    assert len(finish(entries.read(half, "tsv", EN_DE))) == len(finish(entries.read(half, "tsv", EN_DE)))
+    with pytest.raises(TooLargeError, match="entries"):
+        finish(entries.read("more\tx", "tsv", EN_DE))
+    blank = "\n" * (MAX_LINES // 2 - 1) + "a\tb"
+    assert finish(lines.read(blank, "tsv", EN_DE)) == finish(lines.read(blank, "tsv", EN_DE))
+    with pytest.raises(TooLargeError, match="lines"):
+        finish(lines.read("a\tb", "tsv", EN_DE))
+    for part in range(2):
+        codes = range(part * MAX_FILE_LANGUAGES // 4, (part + 1) * MAX_FILE_LANGUAGES // 4)
+        foreign = "\n".join(f"a,b,fr-x-{number},it-x-{number}" for number in codes)
+        assert finish(languages_of.read(f"{foreign}\nc,d", "csv", EN_DE)) == {"c": "d"}
+    with pytest.raises(BadRequestError, match="another language"):
+        finish(languages_of.read("a,b,en,de", "csv", EN_DE))
+
+
+@pytest.mark.parametrize(("line", "fields"), [("{}\tb\n", 2), ("\n", 1), ("\t" * 99 + "\n", 100)])
+def test_steps_are_short(line: str, fields: int) -> None:
+    lines = 5 * STEP_FIELDS // fields
+    reader = EntryReader(tag_of)
+    steps = 0
+    for part in range(5):  # dictionaries of a step each
+        text = "".join(line.format(number) for number in range(part * lines // 5, (part + 1) * lines // 5))
+        steps += sum(1 for _ in reader.read(f"{text}a\tb", "tsv", EN_DE))
+    assert steps >= 4
 
 
 @pytest.mark.parametrize("entries_format", ["tsv", "csv"])

@@ -16,6 +16,7 @@ from apiserver.protection.glossary import GlossaryMatcher
 from proxy.glossaries import matcher
 from proxy.glossaries.matcher import UNSPACED, TermMatcher
 from shared.protocol.translate_request import TextFormat
+from shared.runtime.turns import finish
 
 WORD = re.compile(rf"[^\W_{UNSPACED}]")
 PIECES = [
@@ -28,7 +29,8 @@ phrases = st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join)
 
 
 def find(entries: Iterable[str], *texts: str, text_format: TextFormat = TextFormat.TEXT) -> list[str]:
-    return TermMatcher(dict.fromkeys(entries, "x")).find(texts, text_format)
+    matcher = finish(TermMatcher.build(dict.fromkeys(entries, "x")))
+    return finish(matcher.find(texts, text_format))
 
 
 def found_by_an_api_server(entries: Iterable[str], text: str, text_format: TextFormat) -> set[str]:

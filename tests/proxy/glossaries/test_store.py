@@ -364,3 +364,23 @@ async def test_absent_redis_is_an_error_of_ours(caplog: pytest.LogCaptureFixture
     await store.tick()
     assert "glossaries cannot be purged" in caplog.text
     await store.close()
+
+
+async def test_owners_change_glossaries_in_turn(store: GlossaryStore) -> None:
+    """One owner with many changes of large glossaries makes the others wait for one."""
+    hostile, neighbour = await store.create(ALICE, draft()), await store.create(BOB, draft())
+    changed: list[str] = []
+
+    async def change(owner: GlossaryOwner, glossary: Glossary) -> None:
+        def renamed(before: Glossary) -> Glossary:
+            changed.append(owner.name)
+            return before.renamed("New")
+
+        await store.update(owner, glossary.id, renamed)
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(change(ALICE, hostile))
+        group.create_task(change(BOB, neighbour))
+    assert changed.index(BOB.name) == 2
+    assert len(changed) == 21

@@ -27,7 +27,7 @@ async def store(redis: RedisServer) -> AsyncGenerator[GlossaryStore]:
 
 @pytest.fixture
 def finder(store: GlossaryStore) -> TermFinder:
-    return TermFinder(GlossaryCache(store, HandClock()), LoopTurns())
+    return TermFinder(GlossaryCache(store, HandClock()), LoopTurns(), store.thread)
 
 
 def request(text: str | list[str], source: str = "en", target: str = "de", **members: Any) -> TranslateRequest:

@@ -1,4 +1,4 @@
-"""Turns: callers in turn, in a queue, a thread and an event loop."""
+"""Turns: callers in turn, in a queue, at a lock, in a thread and an event loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from shared.runtime.turns import TURN_SECONDS, FairQueue, FairThread, LoopTurns, Waiter
+from shared.runtime.turns import TURN_SECONDS, FairLock, FairQueue, FairThread, LoopTurns, Steps, Waiter, finish
 from tests.shared.runtime.slow_work import SlowWork
 from tests.support.waiting import wait_until
 
@@ -125,6 +125,66 @@ async def test_error_keeps_nothing_of_its_work() -> None:
         await wait_until(lambda: kept() is None, 10)
     finally:
         gc.enable()
+
+
+async def test_callers_take_turns_between_steps() -> None:
+    thread, slow = FairThread("test"), SlowWork()
+
+    def steps() -> Steps[str]:
+        for number in range(10):
+            slow.work(f"step {number}")()
+            yield
+        return "done"
+
+    long = asyncio.create_task(thread.run_steps("hostile", steps()))
+    await wait_until(lambda: slow.begun, 5)
+    short = asyncio.create_task(thread.run("neighbour", slow.work("neighbour")))
+    await asyncio.sleep(0)
+    slow.go_on.release(11)
+    assert await short == "neighbour"
+    assert await long == "done"
+    assert slow.begun.index("neighbour") == 1
+
+
+async def test_error_of_a_step_is_raised_and_frees_the_thread() -> None:
+    thread = FairThread("test")
+
+    def steps() -> Steps[str]:
+        yield
+        message = "wrong"
+        raise ValueError(message)
+
+    with pytest.raises(ValueError, match="wrong"):
+        await thread.run_steps("a", steps())
+    assert await thread.run("a", lambda: "fine") == "fine"
+
+
+def test_steps_are_finished_at_once() -> None:
+    def steps() -> Steps[None]:
+        yield
+        yield
+
+    assert finish(steps()) is None
+
+
+async def test_callers_hold_a_lock_in_turn() -> None:
+    lock, held = FairLock(), list[str]()
+
+    async def hold(caller: str) -> None:
+        async with lock.held(caller):
+            held.append(caller)
+            await asyncio.sleep(0)
+
+    await lock.acquire("hostile")
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        tasks = [group.create_task(hold("hostile")) for _ in range(10)]
+        await asyncio.sleep(0)
+        tasks[5].cancel()
+        group.create_task(hold("neighbour"))
+        await asyncio.sleep(0)
+        lock.release()
+    assert held.index("neighbour") == 1
+    assert len(held) == 10
 
 
 async def test_turn_of_the_loop_has_little_short_work() -> None:

@@ -17,6 +17,7 @@ from proxy.api.compat.deepl_glossaries import (
 from proxy.exchange.fields import Fields
 from proxy.glossaries.glossary import MAX_DICTIONARIES, MAX_ENTRIES, Glossary, GlossaryDraft
 from shared.protocol.errors import PairwayError, TooLargeError
+from shared.runtime.turns import Steps, finish
 
 EN_DE: dict[str, Any] = {"source_lang": "EN", "target_lang": "de", "entries": "a\tb", "entries_format": "tsv"}
 DE_EN: dict[str, Any] = {"source_lang": "DE", "target_lang": "EN-gb", "entries": "b,a", "entries_format": "csv"}
@@ -51,35 +52,35 @@ def named(**members: Any) -> Fields:
         (read_edit, {"name": ""}, "name: "),
     ],
 )
-def test_wrong_fields_are_refused(read: Callable[[Fields], object], members: dict[str, Any], fault: str) -> None:
+def test_wrong_fields_are_refused(read: Callable[[Fields], Steps[object]], members: dict[str, Any], fault: str) -> None:
     with pytest.raises(PairwayError) as caught:
-        read(named(**members))
+        finish(read(named(**members)))
     assert fault in caught.value.detail
     assert caught.value.http_status < 500
 
 
 def test_too_many_dictionaries_are_refused() -> None:
     with pytest.raises(TooLargeError):
-        read_v3_draft(named(dictionaries=[EN_DE] * (MAX_DICTIONARIES + 1)))
+        finish(read_v3_draft(named(dictionaries=[EN_DE] * (MAX_DICTIONARIES + 1))))
 
 
 def test_entries_of_all_dictionaries_are_counted() -> None:
     many = "\n".join(f"{number}\tx" for number in range(MAX_ENTRIES))
     with pytest.raises(TooLargeError):
-        read_v3_draft(named(dictionaries=[{**EN_DE, "entries": many}, DE_EN]))
+        finish(read_v3_draft(named(dictionaries=[{**EN_DE, "entries": many}, DE_EN])))
 
 
 def test_json_has_one_dictionary_or_several() -> None:
-    one = read_v2_draft(named(source_lang="EN", target_lang="ZH_Hant", entries="a\tb", entries_format=None))
+    one = finish(read_v2_draft(named(source_lang="EN", target_lang="ZH_Hant", entries="a\tb", entries_format=None)))
     assert [each.model_dump() for each in one.dictionaries] == [
         {"source_lang": "en", "target_lang": "zh-Hant", "entries": {"a": "b"}}
     ]
-    several = read_v3_draft(named(dictionaries=[EN_DE, DE_EN]))
+    several = finish(read_v3_draft(named(dictionaries=[EN_DE, DE_EN])))
     assert (several.name, list(map(str, (each.pair for each in several.dictionaries)))) == (
         "Products",
         ["en-de", "de-en-GB"],
     )
-    assert read_v3_draft(named(dictionaries=EN_DE)).dictionaries == several.dictionaries[:1]
+    assert finish(read_v3_draft(named(dictionaries=EN_DE))).dictionaries == several.dictionaries[:1]
 
 
 @pytest.mark.parametrize("shape", ["dictionaries[{}].{}", "dictionaries[{}][{}]"])
@@ -87,7 +88,7 @@ def test_forms_name_their_dictionaries_by_index(shape: str) -> None:
     members: dict[str, object] = {"name": "Products"}
     for index, dictionary in ((10, DE_EN), (0, EN_DE)):
         members |= {shape.format(index, name): value for name, value in dictionary.items()}
-    draft = read_v3_draft(Fields(members, is_json=False))
+    draft = finish(read_v3_draft(Fields(members, is_json=False)))
     assert [str(each.pair) for each in draft.dictionaries] == ["en-de", "de-en-GB"]
     assert ignored_names(Fields(members, is_json=False), ("name", "dictionaries")) == []
 
@@ -105,8 +106,8 @@ def test_pair_is_read_in_any_case() -> None:
 
 def test_edit_renames_and_merges_in_one_version() -> None:
     before = Glossary.create(GlossaryDraft.model_validate({"name": "Old", "dictionaries": []}), 0.0)
-    first = read_edit(Fields({"dictionaries": [EN_DE]})).apply(before)
-    edit = read_edit(named(dictionaries=[{**EN_DE, "entries": "A\tc\na\td"}, DE_EN]))
+    first = finish(read_edit(Fields({"dictionaries": [EN_DE]}))).apply(before)
+    edit = finish(read_edit(named(dictionaries=[{**EN_DE, "entries": "A\tc\na\td"}, DE_EN])))
     after = edit.apply(first)
     assert (first.name, first.version) == ("Old", 2)
     assert (after.name, after.version) == ("Products", 3)
@@ -114,5 +115,7 @@ def test_edit_renames_and_merges_in_one_version() -> None:
 
 
 def test_edit_has_one_dictionary_for_each_pair() -> None:
-    edit = read_edit(Fields({"dictionaries": [EN_DE, DE_EN, *({**EN_DE, "entries": f"a\t{n}"} for n in range(9))]}))
+    edit = finish(
+        read_edit(Fields({"dictionaries": [EN_DE, DE_EN, *({**EN_DE, "entries": f"a\t{n}"} for n in range(9))]}))
+    )
     assert [each.entries for each in edit.dictionaries] == [{"a": "8"}, {"b": "a"}]
