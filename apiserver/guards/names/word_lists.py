@@ -28,10 +28,11 @@ from shared.languages import LanguagePair, language_of
 LEAST_STEM: Final = 4
 LEAST_FIRST_PART: Final = 2
 # Of forms of a word, in the languages with lists.
-_ENDINGS: Final = tuple(
+_WRITTEN_ENDINGS: Final = (
     "s es ed d ing er ers ly r e en n em et te ten t st est in nen x nt ent ons ez é ée és ées a as o os an mos lo la le "
-    "los las les me se".split()  # noqa: SIM905 - shorter
+    "los las les me se"
 )
+_ENDINGS: Final = tuple(_WRITTEN_ENDINGS.split())
 _FOLDER: Final = Path(__file__).with_name("words")
 LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
 # They join nouns too.
