@@ -1,7 +1,6 @@
 """Checks and clean-up of model output.
 
-- ``quality_guard``: finds an output's issues.
-- ``issues``: the issues of an output.
+- ``quality_guard``: the issues of an output, and how they are found.
 - ``cleanup``: removes text around a translation.
 - ``output_language``: tells whether an output is in its language.
 - ``repetition``: loops in a text.

@@ -6,9 +6,8 @@ Everything with a counterpart in the source (a colon, a quote, a tag) stays. Eve
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from shared.languages import LanguagePair, display_name, language_name, own_name
 
@@ -19,7 +18,7 @@ _CONTROL_NAMES: Final = (
     r"bos|eos|pad|unk|sep|cls|mask|/?s|end_of_turn|start_of_turn|end_of_text|endoftext|eod|eot|/?think(?:ing)?|"
     r"extra_id_\d{1,3}|0x[0-9A-F]{2}|reserved_\d{1,4}|unused\d{1,4}"
 )
-# Control tokens as tokenizers spell them: <|im_end|>, <｜end▁of▁sentence｜>, </s>, <end_of_turn>, [INST], <<SYS>>, <0x0A>.
+# As tokenizers spell them: <|im_end|>, <｜end▁of▁sentence｜>, </s>, <end_of_turn>, [INST], <<SYS>>, <0x0A>.
 CONTROL: Final = re.compile(
     rf"<\|[^\s<>|]{{1,48}}+\|>|<｜[^\s<>｜]{{1,48}}+｜>|<(?:{_CONTROL_NAMES})>|\[/?INST\]|<</?SYS>>|\[(?:SEP|CLS|PAD|UNK|MASK)\]"
 )
@@ -82,7 +81,6 @@ _NOTE_WORDS: Final = (
     r"|remarques?|explications?|notas?|explicaci(?:ón|ones)|observaci(?:ón|ones)"
     r"|注|注意|注释|注釋|备注|備註|说明|說明|解释|解釋|注記|備考|補足|解説|説明|참고|주의|설명|비고)"
 )
-# A note anywhere: its word and a colon.
 NOTE: Final = re.compile(rf"(?<![^\W_]){_NOTE_WORDS}{_COLON}", re.IGNORECASE)
 # A separate note: on a new line, or in brackets.
 NOTE_APART: Final = re.compile(
@@ -101,11 +99,11 @@ REFUSAL: Final = re.compile(
     r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",
     re.IGNORECASE,
 )
-# Nested wrappings: a label, quotes inside bold, a code fence around a preamble.
+# Nested: a label, quotes inside bold, a code fence around a preamble.
 MAX_WRAPPINGS: Final = 4
-# Everything removed has one of these, except quotes around the whole. Most outputs have none.
+# Everything removed has one of these, except quotes; most outputs have none.
 _SIGN: Final = re.compile(r"[<\[:：\n`]")
-# White space, except a single blank or no-break space, which French and Swiss spelling needs.
+# French and Swiss spelling needs no-break spaces.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
 _QUOTES: Final = (
@@ -119,19 +117,15 @@ _WRAPPING_TAG: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CleanedText:
-    """A cleaned translation; ``removed`` has codes for the removed text."""
+class CleanedText(NamedTuple):
+    """A translation; ``removed`` has codes for the removed text."""
 
     text: str
     removed: tuple[str, ...]
 
 
 def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
-    """Remove everything around a translation, and tidy its white space.
-
-    An empty result means that there was no translation.
-    """
+    """Remove everything around a translation; empty if there is none."""
     if _SIGN.search(text) is None and text.lstrip()[:1].isalnum():
         return CleanedText(_HARD_SPACE.sub(" ", text).strip(), ())
     removed: list[str] = []
@@ -160,11 +154,9 @@ def clean(text: str, source: str, pair: LanguagePair) -> CleanedText:
 
 def has_leftover_chat(text: str, source: str) -> bool:
     """Return whether a note, preamble, fence or refusal remains."""
-    if _colons(text) > _colons(source):
-        notes = sum(1 for _ in NOTE.finditer(text))
-        source_notes = sum(1 for _ in NOTE.finditer(source))
-        if notes > source_notes or PREAMBLE.match(text):
-            return True
+    has_more_colons = _colons(text) > _colons(source)
+    if has_more_colons and (len(NOTE.findall(text)) > len(NOTE.findall(source)) or PREAMBLE.match(text)):
+        return True
     if "```" in text and "```" not in source:
         return True
     return bool(REFUSAL.search(text)) and not REFUSAL.search(source)
@@ -222,13 +214,10 @@ def _without_trailing_controls(text: str, source: str) -> str | None:
 
 
 def _without_notes(text: str, source: str) -> str | None:
-    starts: list[int] = []
-    for pattern in (NOTE_APART, CLOSING):
-        starts += [match.start() for match in pattern.finditer(text)][:1]
+    starts = [match.start() for pattern in (NOTE_APART, CLOSING) if (match := pattern.search(text)) is not None]
     if not starts:
         return None
-    kept = text[: min(starts)]
-    note = text[min(starts) :]
+    kept, note = text[: min(starts)], text[min(starts) :]
     if not kept.strip() or _colons(kept) < _colons(source) or ("(" in note and kept.count("(") < source.count("(")):
         return None
     return kept
@@ -283,11 +272,9 @@ def _without_quotes(text: str, source: str) -> str | None:
 
 @lru_cache(maxsize=CACHED_LABELS)
 def label_pattern(tag: str) -> re.Pattern[str]:
-    """Return the pattern of a label: a language, then a colon."""
+    """Return a label's pattern: a language, then a colon."""
     names = {display_name(tag, "en"), language_name(tag, "en"), own_name(tag), language_name(tag, tag)}
-    alternatives = "|".join(
-        re.escape(name) for name in sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True)
-    )
+    alternatives = "|".join(map(re.escape, sorted({*names, tag, tag.partition("-")[0]}, key=len, reverse=True)))
     return re.compile(rf"{_MARKUP}(?:{alternatives})(?: ?\([^()\n]{{1,40}}\))?{_COLON}\s*", re.IGNORECASE)
 
 

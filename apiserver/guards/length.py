@@ -13,8 +13,7 @@ from shared.languages import LanguagePair, language_of
 
 # Letters per English letter.
 _VERBOSITY: Final = {"en": 1.0, "de": 1.21, "fr": 1.18, "es": 1.08, "ja": 1.06, "ko": 1.10, "zh": 1.09}
-# The mean of the measured languages.
-_OTHER: Final = 1.10
+_OTHER: Final = 1.10  # the mean
 
 
 class _Tolerance(NamedTuple):
@@ -33,7 +32,7 @@ _TERSE: Final = _MEASURED._replace(roots_below=3.8)
 _UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
 # More than the pairs of a few models.
 _CACHED_PAIRS: Final = 1024
-# A word can become a phrase ("OK", "In Ordnung").
+# "OK" can become "In Ordnung".
 _PHRASE: Final = 10.0
 
 
@@ -45,7 +44,7 @@ class LengthBand(NamedTuple):
 
 
 def length_band(weight: float, pair: LanguagePair) -> LengthBand:
-    """Return the band for a source of this weight."""
+    """Return the band for a source's weight."""
     ratio, tolerance = _expectation(pair)
     root = sqrt(weight)
     return LengthBand(

@@ -20,7 +20,6 @@ from shared.literals import Literal, literals_in
 
 # Enough to detect a language, in about 60 µs.
 MAX_CHARS: Final = 200
-# All labels of the library.
 _LABELS: Final = 176
 # Labels of languages that share short sentences.
 _KIN: Final = (
@@ -31,12 +30,12 @@ _KIN: Final = (
 )
 # Fewer letters do not show their language.
 MIN_LETTERS: Final = 10
-# The detector's shares, if a text is in another language.
+# Of the detector's shares, if a text is in another language.
 MOST_OF_TARGET: Final = 0.02
 LEAST_OF_OTHER: Final = 0.5
 # Scripts of many languages, which need the detector; any other script is proof enough.
 _SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
-# Letters, beyond the source's, of a third script: least number and share of the weight.
+# Of letters of a third script beyond the source's: least number and share of the weight.
 MIN_INTRUDERS: Final = 2
 INTRUDERS_SHARE: Final = 0.05
 # This many letters in Han alone are Chinese: Japanese titles may have fewer.
@@ -45,21 +44,26 @@ MOST_HAN: Final = {"Kana": 12, "Hang": 4}
 FOREIGN_SHARE: Final = 1 / 3
 # In scripts without capitals, this many letters count as one plain word.
 LETTERS_PER_WORD: Final = 4
-# Longer texts are checked in two halves, because one may be untranslated.
+# Of longer texts, one half may be untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# A letter that may be neither capital nor small; nearly all texts have none.
+# Letters that may have no case; nearly all texts have none.
 _BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
-_NO_KIN: Final[frozenset[str]] = frozenset()
 
 
-class _PairLabels(NamedTuple):
-    labels: frozenset[str]
+class PairLabels(NamedTuple):
+    """Labels accepted for a pair's target; none if the model does not know it.
+
+    They include languages that it often confuses with the target, except the source. ``are_kin``: a sentence may be
+    right in both languages.
+    """
+
+    accepted: frozenset[str]
     are_kin: bool
 
 
 class OutputLanguage:
-    """Offline language detection with the library's model of 1 MB.
+    """Detection with the library's model of 1 MB.
 
     Thread-safe: a prediction changes nothing, and holds the interpreter's lock.
     """
@@ -67,13 +71,12 @@ class OutputLanguage:
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
         self._labels = frozenset(str(result["lang"]) for result in self._library.detect("warm", k=_LABELS))
-        self._labels_by_pair: dict[LanguagePair, _PairLabels] = {}
+        self._labels_by_pair: dict[LanguagePair, PairLabels] = {}
 
     def shares(self, text: str) -> Mapping[str, float]:
-        """Return the labels' probabilities for the first ``MAX_CHARS`` characters."""
-        return {
-            str(result["lang"]): float(result["score"]) for result in self._library.detect(text[:MAX_CHARS], k=_LABELS)
-        }
+        """Return the probability of each label, by the first ``MAX_CHARS`` characters."""
+        results = self._library.detect(text[:MAX_CHARS], k=_LABELS)
+        return {str(result["lang"]): float(result["score"]) for result in results}
 
     def likeliest(self, text: str) -> tuple[str, float]:
         """Return the likeliest label and its probability; much cheaper than all shares."""
@@ -81,20 +84,9 @@ class OutputLanguage:
             return str(result["lang"]), float(result["score"])
         return "", 0.0
 
-    def labels(self, pair: LanguagePair) -> frozenset[str]:
-        """Return the labels accepted for the pair's target, if any.
-
-        They include languages that the model often confuses with it, except the pair's source.
-        """
-        return self._of(pair).labels
-
-    def are_kin(self, pair: LanguagePair) -> bool:
-        """Return whether a sentence may be right in both languages."""
-        return self._of(pair).are_kin
-
     def is_echo(self, source: str, output: str, pair: LanguagePair) -> bool:
         """Return whether the output copies the source; names do not count."""
-        if not _has_same_letters(source, output) or self.are_kin(pair):
+        if not _has_same_letters(source, output) or self.labels(pair).are_kin:
             return False
         own_script = scripts_of(pair.source) & scripts_of(pair.target)
         return _plain_words(without_literals(list(literals_in(source)), source)) >= (2 if own_script else 1)
@@ -118,21 +110,20 @@ class OutputLanguage:
         return any(_plain_words(window) >= 2 and self._is_in_other_language(window, pair) for window in windows)
 
     def _is_in_other_language(self, text: str, pair: LanguagePair) -> bool:
-        labels = self.labels(pair)
-        if not labels:
-            return False
-        label, share = self.likeliest(text)
-        if label in labels or share < LEAST_OF_OTHER:
+        accepted = self.labels(pair).accepted
+        label, share = self.likeliest(text) if accepted else ("", 0.0)
+        if label in accepted or share < LEAST_OF_OTHER:
             return False
         shares = self.shares(text)
-        return sum(shares.get(label, 0.0) for label in labels) < MOST_OF_TARGET
+        return sum(shares.get(label, 0.0) for label in accepted) < MOST_OF_TARGET
 
-    def _of(self, pair: LanguagePair) -> _PairLabels:
+    def labels(self, pair: LanguagePair) -> PairLabels:
+        """Return the labels of a pair, which are found once."""
         if (known := self._labels_by_pair.get(pair)) is not None:
             return known
         source, target = (frozenset(label for label in self._labels if _is_label_of(label, tag)) for tag in pair)
-        kin = next((kin for kin in _KIN if kin & target), _NO_KIN)
-        self._labels_by_pair[pair] = _PairLabels(target | (kin - source), bool(source & kin))
+        kin = next((kin for kin in _KIN if kin & target), frozenset[str]())
+        self._labels_by_pair[pair] = PairLabels(target | (kin - source), bool(source & kin))
         return self._labels_by_pair[pair]
 
 
@@ -161,7 +152,7 @@ def without_literals(literals: Sequence[Literal], text: str) -> str:
 
 
 def _plain_words(text: str) -> int:
-    """Count plain words by capitals; in scripts without capitals, by letters."""
+    """Count words in small letters; in scripts without capitals, by letters."""
     words = _lower_case_words(text)
     if _BEHIND_CASED.search(text) is None:
         return words

@@ -1,4 +1,4 @@
-"""Repetition: how often a text repeats words, and when it loops."""
+"""Repetition: whether a text loops, and how often it repeats words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _TOKEN: Final = re.compile(
 )
 # A loop continues to the end, so only the last tokens are compared: at most 54,000 comparisons, 2 ms.
 MAX_TOKENS: Final = 400
-# Between equal tokens, in a row of comparisons.
 _DIFFERENT: Final = b"\0"
 
 
@@ -30,7 +29,7 @@ class RepetitionCounts(NamedTuple):
 
 
 def is_loop(source: str, output: str) -> bool:
-    """Return whether an output repeats itself and the source does not."""
+    """Return whether an output repeats itself where the source does not."""
     repetitions = count_repetitions(output, PHRASE_WEIGHT)
     if repetitions.words < WORD_TIMES and repetitions.phrase < PHRASE_TIMES:
         return False
@@ -45,9 +44,8 @@ def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:
     """
     tokens = "\n".join(_TOKEN.findall(text)[-MAX_TOKENS:]).casefold().split("\n")
     words = phrase = 1
-    if len(tokens) - len(set(tokens)) < 2:  # most texts: no token occurs three times
-        return RepetitionCounts(words, phrase)
-    for period in range(1, len(tokens) // 3 + 1):
+    may_repeat = len(tokens) - len(set(tokens)) >= 2  # in most texts no token occurs three times
+    for period in range(1, len(tokens) // 3 + 1) if may_repeat else ():
         same = bytes(map(eq, tokens[period:], tokens))
         longest = max(same.split(_DIFFERENT), key=len)
         times = len(longest) // period + 1

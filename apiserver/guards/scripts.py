@@ -19,7 +19,7 @@ CACHED_LETTERS: Final = 8192
 LATIN: Final = "Latn"
 UNKNOWN: Final = "Zyyy"
 
-# Blocks of a script's letters (Unicode's Blocks.txt), by ISO 15924 name. No language uses only one of the two kana.
+# Of Unicode's Blocks.txt, by ISO 15924 name. No language uses only one of the two kana.
 _RANGES: Final = {
     LATIN: "0041-024F 0250-02AF 1E00-1EFF FF21-FF5A",
     "Grek": "0370-03FF 1F00-1FFF",
@@ -63,15 +63,14 @@ _WRITTEN_IN: Final = {
 }
 # English letters that say as much as one letter (docs/decisions/0009-guards.md); other scripts: 1.
 _WEIGHTS: Final = {"Hani": 3.1, "Kana": 1.5, "Hang": 2.2}
-# Characters with a weight; nearly all texts have none.
+# Nearly all texts have none of these.
 _HEAVY: Final = re.compile(
     "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last, script in _BLOCKS if script in _WEIGHTS) + "]"
 )
-# A letter or digit beyond Latin's first blocks; nearly all texts have none.
+# Beyond Latin's first blocks: nearly all texts have none.
 _BEHIND_LATIN: Final = re.compile(f"[^\0-{chr(_BLOCKS[0][1])}\\W]")
-# Unicode sorts each run of marks by insertion, so a run costs the square of its length: 16,000 marks take 0.25 s, in which
-# no other thread runs. Standard Annex 15 lets an invisible joiner follow each 30 of them (stream-safe text, section 13).
-# The two letters are marks in a compatible form.
+# Unicode sorts each run of marks by insertion, in square time: 16,000 take 0.25 s, in which no other thread runs. Standard
+# Annex 15 lets an invisible joiner follow each 30 (stream-safe text, section 13). The two letters become marks.
 _MARKS: Final = re.compile(r"(?:[^\w\s\x00-\x7f]|[\uff9e\uff9f]){30}")
 _JOINER: Final = "\u034f"
 
@@ -79,11 +78,8 @@ _JOINER: Final = "\u034f"
 @lru_cache(maxsize=CACHED_LETTERS)
 def script_of(char: str) -> str:
     """Return a letter's script, or ``UNKNOWN`` if it is not listed."""
-    code = ord(char)
-    index = bisect_right(_FIRSTS, code) - 1
-    if index < 0 or code > _BLOCKS[index][1]:
-        return UNKNOWN
-    return _BLOCKS[index][2]
+    index = bisect_right(_FIRSTS, ord(char)) - 1
+    return UNKNOWN if index < 0 or ord(char) > _BLOCKS[index][1] else _BLOCKS[index][2]
 
 
 def scripts_in(text: str) -> Counter[str]:

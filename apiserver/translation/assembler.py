@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Final
 
-from apiserver.guards.issues import OutputIssue
+from apiserver.guards.quality_guard import OutputIssue
 from apiserver.segmentation.rejoin import separator
 from apiserver.translation.confidence import Confidence, combined
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from apiserver.catalog.calibration import Calibration, Signals
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import OutputIssue
 from apiserver.guards.length import expected_weight
+from apiserver.guards.quality_guard import OutputIssue
 from apiserver.guards.scripts import text_weight
 from shared.languages import LanguagePair
 from shared.protocol.answers import CONFIDENCE_DIGITS, CONFIDENCE_OF_UNCHANGED
 
-# Issues of this weight in sum make a translation worthless (apiserver/guards/issues.py).
+# Issues of this weight in sum make a translation worthless (apiserver/guards/quality_guard.py).
 WORTHLESS_WEIGHT: Final = 100
 # Uncalibrated, a length one root off its expectation counts as this much log-probability a token.
 LENGTH_COST: Final = 0.05

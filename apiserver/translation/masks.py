@@ -19,11 +19,11 @@ from apiserver.formats.document import (
     PlaceholderKind,
     placeholder_char,
 )
-from apiserver.guards.issues import NUMBER_CHANGED, OutputIssue
 from apiserver.guards.names.candidates import Candidate, CandidateKind, candidates_in
 from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.readings import NumberKind
 from apiserver.guards.numbers.substitution import substitutes
+from apiserver.guards.quality_guard import NUMBER_CHANGED, OutputIssue
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import WORD_KINDS, count_spelled, placeholders_in
 from shared.languages import LanguagePair, language_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from apiserver.guards.issues import PLACEHOLDER_LOST, OutputIssue
+from apiserver.guards.quality_guard import PLACEHOLDER_LOST, OutputIssue
 from apiserver.protection import placeholder_encoding
 from apiserver.segmentation.segmenter import Segment, split_segment
 from apiserver.translation.confidence import Confidence

@@ -15,8 +15,7 @@ from typing import Final, Protocol
 from apiserver.engine.interface import GenerationResult
 from apiserver.formats.document import Placeholder, PlaceholderKind, has_placeholders, without_placeholders
 from apiserver.guards import cleanup
-from apiserver.guards.issues import PLACEHOLDER_LOST
-from apiserver.guards.quality_guard import QualityGuard
+from apiserver.guards.quality_guard import PLACEHOLDER_LOST, QualityGuard
 from apiserver.prompts.family import PromptFamily
 from apiserver.prompts.sampling import ALTERNATIVE_TEMPERATURES, Sampling, alternative_sampling, retry_sampling
 from apiserver.protection import emoji, placeholder_encoding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from apiserver.guards import issues
-from apiserver.guards.issues import OutputIssue
+from apiserver.guards import quality_guard
+from apiserver.guards.quality_guard import OutputIssue
 from apiserver.metrics import SEGMENT_STAGES, UNUSABLE_REASONS, ApiServerMetrics
 from apiserver.translation.segment_attempts import Stage
 from shared.protocol.priority import Priority
@@ -50,5 +50,5 @@ def test_counters_of_a_hosted_model_begin_at_zero() -> None:
 
 def test_every_stage_and_unusable_issue_begins_at_zero() -> None:
     assert get_args(Stage) == SEGMENT_STAGES
-    found = [each for each in vars(issues).values() if isinstance(each, OutputIssue)]
+    found = [each for each in vars(quality_guard).values() if isinstance(each, OutputIssue)]
     assert {each.code for each in found if not each.usable} == set(UNUSABLE_REASONS)

@@ -40,10 +40,7 @@ def apiserver_places() -> Sequence[Place]:
         cache_place(
             number_conventions.conventions_of, lambda number: number_conventions.conventions_of(fresh_tag(number))
         ),
-        cache_place(
-            east_asian_reader._numerals,
-            lambda number: east_asian_reader._numerals(sorted(vocabulary.EAST_ASIAN)[number % 3]),
-        ),
+        cache_place(east_asian_reader.numerals_of, lambda number: east_asian_reader.numerals_of(fresh_tag(number))),
         cache_place(word_lists._words, lambda number: word_lists._words(sorted(word_lists.LISTED)[number % 4])),
         # Each of six yes or no.
         Place(

@@ -1,8 +1,8 @@
 """Candidates: the parts of a text that its translation should keep.
 
-A capital is a sign of a name, except at the beginning of a sentence, in a title and in German: there only words count
-that no list has. Other scripts have no capitals, so only Latin words count. A name has also what belongs to it without a
-capital: the second part of Ye-jin, the particles of Van der Linden, the number of "the Velox 5".
+A capital is a sign of a name, except at a sentence's beginning, in a title and in German: there only words count that no
+list has. Without capitals, only Latin words count. To a name belong the second part of Ye-jin, the particles of Van der
+Linden, the number of "the Velox 5".
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from shared.languages import language_of
 
 # Texts with more are lists of names.
 MAX_CANDIDATES: Final = 32
-# More than any segment has; longer texts have no candidates.
+# More than any segment has.
 MAX_CHARS: Final = 10_000
-# Longer words are code or noise.
+# Longer words are code.
 MOST_LETTERS: Final = 40
-# With this share of words in capitals behind the first, and so many words, a text is a title.
+# Behind the first word, this share of capitals is a title's.
 TITLE_SHARE: Final = 0.6
 TITLE_WORDS: Final = 4
-# Characters before a word that can show the beginning of a sentence.
+# Enough to see the beginning of a sentence.
 _LOOK_BEHIND: Final = 8
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# Begins no address: those are placeholders, but not in every text that is compared.
+# No address, which is a placeholder in most texts.
 _HANDLE: Final = r"(?<![\w@./+-])@[A-Za-z0-9_]{2,40}(?:\.[A-Za-z0-9_]{1,40}){0,3}(?!\w)"
-# Capitals with digits, perhaps in parts; two small letters in a row are a word's.
+# Capitals with digits; two small letters in a row are a word's.
 _CODE: Final = (
     r"(?<![\w@#&./-])(?=[A-Za-z0-9-]{0,24}[A-Z])(?=[A-Za-z-]{0,24}\d)(?![^\s]{0,48}[a-z]{2})"
     r"[A-Za-z0-9]{1,24}(?:[-_/.][A-Za-z0-9]{1,24}){0,4}(?![\w-])"
 )
-# A capital behind an acronym: USB-C.
-_VARIANT: Final = r"(?<![\w@#&./-])[A-Z]{2,4}-[A-Z](?![\w-])"
+_VARIANT: Final = r"(?<![\w@#&./-])[A-Z]{2,4}-[A-Z](?![\w-])"  # USB-C
 # A word with two digits behind it, or words joined by underscores.
 _IDENTIFIER: Final = r"(?<![\w@#&./-])(?:[A-Z][a-z]{1,24}\d{2,8}|[A-Za-z0-9]{1,24}(?:_[A-Za-z0-9]{1,24}){1,4}(?:\.[a-z0-9]{1,5})?)(?![\w-])"
 _HANDLE_OR_CODE: Final = re.compile(f"{_HANDLE}|{_CODE}|{_IDENTIFIER}|{_VARIANT}")
@@ -47,20 +46,17 @@ _MAY_HAVE_CODE: Final = re.compile(r"[@\d_]|[A-Z]-[A-Z]")
 # Times and amounts, which the numbers guard reads.
 _AMOUNT: Final = re.compile(r"\d[\d.,:/-]*[A-Za-z]{1,3}|[A-Z]{1,3}\d+[.,:]\d\d|[A-Z]{3}\d+")
 _ROMAN: Final = re.compile("[IVXLCDM]{1,7}")
-# Of centuries, wars and monarchs; other pairs of such letters are abbreviations.
+# Other pairs of such letters are abbreviations.
 _SHORT_ROMAN: Final = re.compile("[IVX]{2}")
 _BEFORE_START: Final = re.compile(
     r"(?:^|[.!?…:;\n•*·|/\\]|[\"“”„«»‹›‘(\[{¿¡–—]|(?:^|\s)[-'‘’])[\s\"“”„«»'‘’(\[{¿¡*_–—-]*$"
 )
-# Words before a person's name, and what else may stand behind them.
 _TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
 _TWO_BEFORE: Final = re.compile(r"(?:(?P<second>[^\W\d_]+)[ -])?(?P<first>[^\W\d_]+) $")
-# Before products and places, but not before persons.
 _ARTICLES: Final = re.compile("a|an|the|this|every|le|la|les|un|une|du|des|el|los|las|una|del|al", re.IGNORECASE)
 _WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_])")
-# A Latin word with a capital in a text of another script.
 _LATIN_WORD: Final = re.compile(r"(?<![A-Za-z0-9])(?=[a-z]{0,2}[A-Z])[A-Za-z\u00c0-\u024f]{2,40}(?![A-Za-z0-9])")
-# Longer than a name before its particles, or an article.
+# Longer than what may stand before a name.
 _LOOK_FAR_BEHIND: Final = 48
 _HYPHENATED: Final = re.compile(r"-([^\W\d_A-Z]{2,12})(?![\w-])")
 _PARTICLE: Final = "van|von|de|di|da|del|della|du|dos|der|den|ter|la|le|el|ibn"
@@ -69,12 +65,11 @@ _PARTICLES_BEFORE: Final = re.compile(
     rf"(?<!\w)(?:(?P<capital>(?:Van|Von|De|Di|Da|Du) (?:(?:{_PARTICLE}) ){{1,2}})"
     rf"|[A-Z][^\W\d_]{{0,24}}\.? (?P<particles>(?:(?:{_PARTICLE}) ){{1,2}}))$"
 )
-# Before a product's name and its number. "The Tom 3" is none.
 _ARTICLE_BEFORE: Final = {
     language: re.compile(rf"(?<!\w)(?:{articles}) $", re.IGNORECASE)
     for language, articles in NAME_WORDS.articles.items()
 }
-# No count ("3 apples" in German has a capital), amount, time, date, or year.
+# Of a product: no count (German apples have a capital), amount, time, date, or year.
 _NUMBER: Final = re.compile(r" \d{1,3}(?![\w%€$£°]|[.,:/’'–-]\d| ?[%€$£]| (?:Uhr|[ap]\.?m|[A-ZÄÖÜ]))")
 
 
@@ -96,28 +91,24 @@ class Candidate(NamedTuple):
 
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
-    """Return a text's first MAX_CANDIDATES codes and names, without overlaps."""
+    """Return the first MAX_CANDIDATES codes and names, without overlaps."""
     if len(text) > MAX_CHARS:
         return []
     codes = list(islice(_codes_in(text), MAX_CANDIDATES)) if _MAY_HAVE_CODE.search(text) is not None else []
     language = language_of(tag)
+    names: Iterable[Candidate] = ()
     if LATIN not in scripts_of(tag):
         names = _latin_words_in(text)
     elif language in word_lists.LISTED:
         names = _outermost(whole_name(text, name, language) for name in _names_in(text, language))
-    else:
-        names = ()
-    return sorted([*codes, *islice(_apart_from(codes, names), MAX_CANDIDATES)])[:MAX_CANDIDATES]
+    apart = (name for name in names if all(name.end <= code.start or code.end <= name.start for code in codes))
+    return sorted([*codes, *islice(apart, MAX_CANDIDATES)])[:MAX_CANDIDATES]
 
 
 def _codes_in(text: str) -> Iterator[Candidate]:
     for match in _HANDLE_OR_CODE.finditer(text):
         if _AMOUNT.fullmatch(match.group()) is None:
             yield Candidate(*match.span(), CandidateKind.CODE, match.group())
-
-
-def _apart_from(codes: Iterable[Candidate], names: Iterable[Candidate]) -> Iterator[Candidate]:
-    return (name for name in names if all(name.end <= code.start or code.end <= name.start for code in codes))
 
 
 def _outermost(names: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -147,8 +138,8 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
         word, start = match.group(), match.start()
         if not 2 <= len(word) <= MOST_LETTERS or word in NAME_WORDS.forms_of_address or _SHORT_ROMAN.fullmatch(word):
             continue
-        if word.removesuffix("s").isupper() and len(word) > 2:
-            if not is_title and not _is_ordinary_acronym(word.removesuffix("s"), language):
+        if (acronym := word.removesuffix("s")).isupper() and len(word) > 2:
+            if not (is_title or _ROMAN.fullmatch(acronym) or word_lists.may_be_ordinary(acronym, language)):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
             continue
         if _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
@@ -162,14 +153,14 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
 
 
 def _is_office(text: str, match: re.Match[str], language: str) -> bool:
-    """Return whether a German word is an office: Herr Bundeskanzler Scholz."""
+    """Recognise a German office: Herr Bundeskanzler Scholz."""
     behind = _WORD_BEHIND.match(text, match.end())
     is_between = behind is not None and behind[1].isupper()
     return is_between and language in word_lists.CAPITALIZED_NOUNS and word_lists.may_be_ordinary(match[0], language)
 
 
 def _is_surname(text: str, match: re.Match[str], language: str) -> bool:
-    """Return whether a word is the second of two names: Anna Bell."""
+    """Recognise the second of two names: Anna Bell."""
     before = _TWO_BEFORE.search(text, max(0, match.start() - 2 * MOST_LETTERS), match.start())
     behind = _WORD_BEHIND.match(text, match.end())
     if before is None or (behind is not None and behind[1].isupper()):
@@ -183,17 +174,10 @@ def _is_surname(text: str, match: re.Match[str], language: str) -> bool:
 
 
 def _is_edition(text: str, start: int, language: str) -> bool:
-    """Return whether the word before is a product's name: the Nordlys Pro."""
+    """Recognise a product's name before the word: the Nordlys Pro."""
     before = _TWO_BEFORE.search(text, max(0, start - 2 * MOST_LETTERS), start)
-    return (
-        before is not None
-        and before["first"][0].isupper()
-        and not word_lists.may_be_ordinary(before["first"], language)
-    )
-
-
-def _is_ordinary_acronym(word: str, language: str) -> bool:
-    return _ROMAN.fullmatch(word) is not None or word_lists.may_be_ordinary(word, language)
+    product = "" if before is None else before["first"]
+    return product[:1].isupper() and not word_lists.may_be_ordinary(product, language)
 
 
 def whole_name(text: str, name: Candidate, language: str) -> Candidate:
@@ -203,7 +187,7 @@ def whole_name(text: str, name: Candidate, language: str) -> Candidate:
     start, end, kind = name.start, name.end, name.kind
     before = text[max(0, start - _LOOK_FAR_BEHIND) : start]
     if (hyphenated := _HYPHENATED.match(text, end)) is not None:
-        end = hyphenated.end() if not word_lists.may_be_ordinary(hyphenated[1], language) else end
+        end = end if word_lists.may_be_ordinary(hyphenated[1], language) else hyphenated.end()
     elif (articles := _ARTICLE_BEFORE.get(language)) is not None and articles.search(before) is not None:
         number = _NUMBER.match(text, end)
         kind, end = (kind, end) if number is None else (CandidateKind.CODE, number.end())

@@ -12,29 +12,28 @@ from typing import Final
 from apiserver.guards.names import word_lists
 from apiserver.guards.names.candidates import MAX_CHARS, Candidate, CandidateKind, candidates_in
 from apiserver.guards.names.spelling import (
+    Transliterated,
     folded,
-    hangul_in,
     has_other_marks,
     inflected_forms,
-    is_in_hangul,
-    is_in_katakana,
-    katakana_in,
+    may_be_among,
     sounds_alike,
     sounds_of,
+    transliterated_in,
 )
 from apiserver.guards.names.word_lists import place_names_of, translated_words
 from apiserver.guards.scripts import LATIN, normalized, scripts_of
 from shared.languages import LanguagePair, language_of
 
-# Behind Latin letters with marks.
+# Behind Latin's marked letters.
 LATIN_END: Final = "\u0250"
-# Letters of a common beginning; fewer are chance.
+# Fewer common letters are chance.
 COMMON: Final = 4
 _CAPITAL: Final = re.compile(rf"(?<![^\W\d_])[^\W\d_a-z][^\W\d_]{{{COMMON - 1},39}}(?![^\W\d_])")
-# Longer names are found inside words: Bostonreise.
+# Found inside words: Bostonreise.
 LEAST_INSIDE: Final = 5
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# Letters or digits of a code, what may stand between them, and nothing more but a plural's s.
+# Parts of a code, what may stand between them, and no more but a plural's s.
 _PART: Final = re.compile(r"[a-z]+|\d+")
 _BETWEEN: Final = re.compile(r"[\W_]{0,3}")
 _CODE_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -54,17 +53,17 @@ def lost_names(source: str, output: str, pair: LanguagePair) -> tuple[str, ...]:
     """Return the names and codes that the output lacks, each once."""
     if len(output) > MAX_CHARS:
         return ()
-    candidates = candidates_in(source, pair.source)
-    candidates = [candidate for candidate in candidates if not _stands_in(candidate.text, output)]
-    names = OutputNames(output, pair) if candidates else None
-    lost = [candidate.text for candidate in candidates if names is not None and not names.has(candidate)]
+    lost: list[str] = []
+    if candidates := [each for each in candidates_in(source, pair.source) if not _stands_in(each.text, output)]:
+        names = OutputNames(output, pair)
+        lost = [candidate.text for candidate in candidates if not names.has(candidate)]
     if not lost and language_of(pair.source) in word_lists.CAPITALIZED_NOUNS:
         lost = list(mangled_names(source, output, pair))
     return tuple(dict.fromkeys(lost))
 
 
 def _stands_in(name: str, output: str) -> bool:
-    """Return fast whether an output surely has a name, as a word."""
+    """Return fast whether an output has a name as a word."""
     start = output.find(name)
     if start < 0:
         return False
@@ -73,7 +72,7 @@ def _stands_in(name: str, output: str) -> bool:
 
 
 def _is_latin(char: str) -> bool:
-    """Return whether a letter makes a longer word; other scripts' are particles."""
+    """Return whether it makes a longer word; other scripts' letters are particles."""
     return char < LATIN_END and char.isalnum()
 
 
@@ -94,7 +93,7 @@ def mangled_names(source: str, output: str, pair: LanguagePair) -> Iterator[str]
 
 
 def _capitals_in(text: str) -> dict[str, str]:
-    """Return the words with a capital by their folded forms."""
+    """Return words with a capital by their folded forms."""
     return {folded(word): word for word in _CAPITAL.findall(text)}
 
 
@@ -129,11 +128,11 @@ class OutputNames:
         particles, _, last = candidate.text.rpartition(" ")
         if not particles:
             return self.has_word(last, candidate.kind)
-        # Where the name itself is kept, its particles are: "der Linden".
+        # A kept name keeps its particles: "der Linden".
         return self._has_code(candidate.text) if folded(last) in self._words else self.has_word(last, candidate.kind)
 
     def _has_code(self, code: str) -> bool:
-        """Return whether it has the letters and digits, with any signs between."""
+        """Look for the letters and digits, with any signs between."""
         parts = _parts_of(_normalized(code))
         if not parts:  # of another script: nobody can tell
             return True
@@ -146,7 +145,6 @@ class OutputNames:
         return False
 
     def _is_code_at(self, places: Sequence[int], ends: Collection[int]) -> bool:
-        """Return whether characters are a whole code, with signs between its parts."""
         text = self._normalized
         if text[places[0] - 1 : places[0]] in _CODE_CHARS or _MORE_OF_CODE.match(text, places[-1] + 1):
             return False
@@ -156,7 +154,7 @@ class OutputNames:
         )
 
     def has_word(self, word: str, kind: CandidateKind = CandidateKind.NAME) -> bool:
-        """Return whether the output has one word's name in any form."""
+        """Return whether the output has a word in any form."""
         name = folded(word)
         if self._has_as(word, [name]) or self._has_as(word, self._longer_words(name)):
             return True
@@ -164,11 +162,11 @@ class OutputNames:
             return True
         scripts = scripts_of(self._pair.target)
         if LATIN not in scripts and LATIN in scripts_of(self._pair.source):
-            return kind is CandidateKind.ACRONYM or self._has_transliterated(name, scripts)
+            return kind is CandidateKind.ACRONYM or self._has_transliterated(name)
         return self._has_form_of(word, name)
 
     def _has_as(self, written: str, words: Iterable[str]) -> bool:
-        """Return whether it has a folded word, with its marks and capital."""
+        """Look for a folded word with its marks and capital."""
         needs_capital = self._keeps_capitals and written[0].isupper() and not written.isupper()
         forms = (form for word in words for form in self._words.get(word, ()))
         return any(not has_other_marks(written, form) and not (needs_capital and form[0].islower()) for form in forms)
@@ -192,20 +190,14 @@ class OutputNames:
     def _is_capital(self, word: str) -> bool:
         return any(not form[0].islower() for form in self._words.get(word, ()))
 
-    def _has_transliterated(self, name: str, scripts: frozenset[str]) -> bool:
+    def _has_transliterated(self, name: str) -> bool:
         if any(other in self._text for other in (name, *translated_words(name, self._pair))):
             return True
-        if "Kana" in scripts:
-            return is_in_katakana(name, self._katakana)
-        return "Hang" not in scripts or is_in_hangul(name, self._hangul)
+        return may_be_among(name, self._transliterated)
 
     @cached_property
-    def _katakana(self) -> Collection[str] | None:
-        return katakana_in(self._text)
-
-    @cached_property
-    def _hangul(self) -> Collection[str] | None:
-        return hangul_in(self._text)
+    def _transliterated(self) -> Transliterated | None:
+        return transliterated_in(self._text, scripts_of(self._pair.target))
 
     @cached_property
     def _all_words(self) -> str:
@@ -225,7 +217,6 @@ class OutputNames:
 
     @cached_property
     def _places(self) -> Sequence[int]:
-        """The places of letters and digits in the normalised text."""
         return [place for part in _PART.finditer(self._normalized) for place in range(*part.span())]
 
     @cached_property
@@ -234,11 +225,8 @@ class OutputNames:
 
 
 def _normalized(text: str) -> str:
-    """Return a text without marks, case and width."""
     return folded(normalized("NFKC", text))
 
 
 def _parts_of(text: str) -> list[str]:
-    """Return the letters and the digits of a normalised text."""
-    parts: list[str] = _PART.findall(text)
-    return parts
+    return _PART.findall(text)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from apiserver.guards.scripts import normalized
 from shared.languages import LanguagePair, language_of
@@ -18,22 +18,21 @@ def _pairs(table: str) -> dict[str, str]:
     return dict(pair.split(":") for pair in table.split(" "))
 
 
-# Endings of a form: Annas / Anna, Anna / Annas. A vowel alone makes another name: Simon / Simone.
+# Of forms: Annas / Anna. A vowel alone makes another name: Simon / Simone.
 _ENDINGS: Final = frozenset(["s", "es", "n", "en", "ns", "er", "ers", "ern", "ner", "ners"])
-# Of these languages; others may have any.
+# Other languages may have any.
 _ENDINGS_OF: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(["en", "fr", "es"], frozenset(["s", "es"]))
-# It keeps so many letters, and this share of the name.
+# A form keeps so many letters, and this share.
 LEAST_SHARED: Final = 3
 SHARED_SHARE: Final = 0.6
-# Shorter names are too much like others, and longer words are noise.
+# Shorter names are too much like others.
 LEAST_SOUNDED: Final = 4
 MOST_SOUNDED: Final = 64
 
-# Letters that Unicode does not decompose.
 _LIGATURES: Final = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 )
-# Spellings of one sound in several languages; longer ones first.
+# Of one sound in several languages; longer ones first.
 _SOUNDS: Final = _pairs(
     "tsch:k sch:s tch:k ch:k ck:k cz:k sh:s ph:f th:t gh:g qu:k ce:s ci:s cy:s x:ks c:k za:sa y:i j:i w:v h:"
 )
@@ -43,13 +42,12 @@ _AFTER_I: Final = re.compile("(?<=..i)[ae]s?$")
 _ENDING_ER: Final = re.compile("(?<=[^aeiou])re$")
 _MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
-# One consonant in so many may differ: Japanese and Korean leave some out.
+# Of so many, one may differ: Japanese and Korean leave some out.
 CONSONANTS_PER_MISTAKE: Final = 3
-# Of more words in a text, or of longer names, nobody can tell: a comparison takes a microsecond for four pairs of consonants.
+# Of more nobody can tell: a comparison takes a microsecond for four pairs of consonants.
 MOST_WORDS: Final = 64
 MOST_CONSONANTS: Final = 12
-# More letters of a word are not compared.
-MOST_LETTERS: Final = 20
+MOST_LETTERS: Final = 20  # of a word
 
 _ROWS: Final = _pairs(
     ":アイウエオ k:カキクケコ g:ガギグゲゴ s:サシスセソ z:ザジズゼゾ t:タチツテト d:ダヂヅデド n:ナニヌネノ h:ハヒフヘホ b:バビブベボ p:パピプペポ m:マミムメモ r:ラリルレロ"
@@ -69,10 +67,10 @@ _FINALS: Final = (
     *("", "g", "k", "gs", "n", "nj", "nh", "d", "l", "lg", "lm", "lb", "ls", "lt", "lp", "lh", "m", "b", "bs"),
     *("s", "s", "ng", "j", "ch", "k", "t", "p", "h"),
 )
-# Syllables of Japanese: such names are written in kanji, which nobody reads without a dictionary.
+# Japanese names are written in kanji, which nobody reads without a dictionary.
 _ROMAJI: Final = re.compile("(?:(?:[kgsztdnhbpmrfjwy]|sh|ch|ts|[kgnhbpmr]y)?[aiueo]|n)+")
 
-# Consonants that Japanese and Korean do not tell apart.
+# Japanese and Korean do not tell these apart.
 _CONSONANTS: Final = {
     **_pairs("tsch:s sch:s tch:s ng:n gn:n ch:s sh:s ph:p th:s ts:s gh:k ck:k wr:r kn:n ce:s ci:s ge:s gi:s ju:s tu:s"),
     **dict(zip("bpvfckgqxszjtdmnlr", "ppppkkkkksssttmnrr", strict=True)),
@@ -114,39 +112,34 @@ def sounds_alike(name: str, word: str) -> bool:
 
 
 def has_other_marks(name: str, word: str) -> bool:
-    """Return whether both words have marked letters, but others: Dąbrowska / Dăbrowska."""
+    """Return whether both have marked letters, but others: Dąbrowska / Dăbrowska."""
     marked = _MARKED.findall(name.lower())
     return bool(marked) and marked != (others := _MARKED.findall(word.lower())) and bool(others)
 
 
-def katakana_in(text: str) -> Collection[str] | None:
-    """Return the consonants of words in katakana; None of too many."""
-    return _consonants_in(text, _KATAKANA, _from_kana)
+class Transliterated(NamedTuple):
+    """The consonants of a text's words in katakana or Hangul."""
+
+    consonants: Collection[str]
+    is_japanese: bool
 
 
-def hangul_in(text: str) -> Collection[str] | None:
-    """Return the consonants of words in Hangul; None of too many."""
-    return _consonants_in(text, _HANGUL, _from_hangul)
+def transliterated_in(text: str, scripts: Collection[str]) -> Transliterated | None:
+    """Return the transliterated words; None if too many, or of other scripts."""
+    is_japanese = "Kana" in scripts
+    words = set[str]((_KATAKANA if is_japanese else _HANGUL).findall(text))
+    if len(words) > MOST_WORDS or not (is_japanese or "Hang" in scripts):
+        return None
+    latin = _from_kana if is_japanese else _from_hangul
+    return Transliterated({_consonants(latin(word)) for word in words}, is_japanese)
 
 
-def is_in_katakana(name: str, words: Collection[str] | None) -> bool:
-    """Return whether Japanese with such words may have the folded name."""
-    return _ROMAJI.fullmatch(name) is not None or _is_among(name, words)
-
-
-def is_in_hangul(name: str, words: Collection[str] | None) -> bool:
-    """Return whether Korean with such words may have the folded name."""
-    return _is_among(name, words)
-
-
-def _is_among(name: str, words: Collection[str] | None) -> bool:
+def may_be_among(name: str, words: Transliterated | None) -> bool:
+    """Return whether a text with such words may have the folded name."""
+    if words is None or (words.is_japanese and _ROMAJI.fullmatch(name)):
+        return True
     consonants = _consonants(name)
-    return words is None or any(_are_alike(consonants, word) for word in words)
-
-
-def _consonants_in(text: str, pattern: re.Pattern[str], latin: Callable[[str], str]) -> Collection[str] | None:
-    words = set[str](pattern.findall(text))
-    return None if len(words) > MOST_WORDS else {_consonants(latin(word)) for word in words}
+    return any(_are_alike(consonants, word) for word in words.consonants)
 
 
 def _from_kana(word: str) -> str:
@@ -170,10 +163,7 @@ def _consonants(word: str) -> str:
 
 
 def _are_alike(name: str, word: str) -> bool:
-    """Return whether a part of the word has the name's consonants, nearly.
-
-    Levenshtein's distance to the nearest part (Sellers).
-    """
+    """Compare by Levenshtein's distance to the nearest part of the word (Sellers)."""
     if name in word or len(name) > MOST_CONSONANTS:
         return True
     most = len(name) // CONSONANTS_PER_MISTAKE

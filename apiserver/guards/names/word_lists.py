@@ -1,9 +1,8 @@
 """Word lists: words that need not survive, and names that are translated.
 
-``words/TAG.txt`` has a language's ordinary words in lower case; those in capitals are names although the same letters
-are an ordinary word (Bill). ``python -m benchmarks.quality.alarms.name_words`` writes them (docs/decisions/0035-names.md); sources and licence:
-``words/ATTRIBUTION.md``. ``name_words.toml`` has words around names. CLDR has territories, the cities of its time zones, and
-languages; ``exonyms.tsv`` other places, months, and monarchs' names.
+``words/TAG.txt`` has a language's ordinary words in lower case; those in capitals are names too (Bill).
+``python -m benchmarks.quality.alarms.name_words`` writes them; sources and licence: ``words/ATTRIBUTION.md``. CLDR has
+territories, languages, and the cities of time zones; ``exonyms.tsv`` other places, months, and monarchs.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
@@ -24,21 +24,19 @@ from apiserver.guards.names.spelling import folded
 from apiserver.protection.number_conventions import locale_of
 from shared.languages import LanguagePair, language_of
 
-# A stem has at least so many letters.
+# Letters of a stem, and of a compound's first part.
 LEAST_STEM: Final = 4
-# Endings that make another form of a word, in the languages with lists.
-_ENDINGS: Final = (
+LEAST_FIRST_PART: Final = 2
+# Of forms of a word, in the languages with lists.
+_WRITTEN_ENDINGS: Final = (
     "s es ed d ing er ers ly r e en n em et te ten t st est in nen x nt ent ons ez é ée és ées a as o os an mos lo la le "
     "los las les me se"
 )
-# The first part of a compound has at least so many letters.
-LEAST_FIRST_PART: Final = 2
-_ALL_ENDINGS: Final = tuple(_ENDINGS.split())
+_ENDINGS: Final = tuple(_WRITTEN_ENDINGS.split())
 _FOLDER: Final = Path(__file__).with_name("words")
 LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
-# Languages that join nouns and write them with a capital: a capital says nothing.
+# They join nouns too.
 CAPITALIZED_NOUNS: Final = frozenset({"de"})
-_NO_WORDS: Final[frozenset[str]] = frozenset()
 # A catalog serves a few dozen languages; one takes about 1 MB.
 CACHED_LANGUAGES: Final = 64
 _EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")
@@ -48,9 +46,8 @@ _NAME_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 class NameWords(BaseModel):
     """Words around names.
 
-    ``forms_of_address`` stand before names, ``offices`` too where no name is meant, ``editions`` behind those of products.
-    ``loans`` are ordinary in other scripts. By language: ``articles`` before products, as a pattern, and ``particles`` that
-    are words of it: Paul from Paris is Paul de Paris.
+    ``offices`` stand before names, but also alone, and ``editions`` behind products. ``loans`` are ordinary in other
+    scripts. By language: ``articles`` before products, as a pattern, and ``particles`` that are its words: Paul de Paris.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,10 +66,7 @@ NAME_WORDS: Final = NameWords.model_validate(
 
 
 def may_be_ordinary(word: str, language: str) -> bool:
-    """Return whether a word may be ordinary where a capital says nothing.
-
-    So are forms of listed words and, in German, compounds that end with one.
-    """
+    """Return whether a word, a form or German compound of it is listed."""
     return is_ordinary_among(word.lower(), _words(language), joins=language in CAPITALIZED_NOUNS)
 
 
@@ -83,10 +77,7 @@ def is_ordinary_inside(word: str, language: str) -> bool:
 
 
 def is_ordinary_among(word: str, words: Collection[str], *, joins: bool) -> bool:
-    """Return whether a list has the word or its stem.
-
-    In a language that ``joins`` words, their last part is enough.
-    """
+    """Return whether a list has the word or its stem; if it ``joins``, its end."""
     starts = range(LEAST_FIRST_PART, len(word) - LEAST_STEM + 1) if joins else ()
     return _is_form(word, words) or any(
         word[start:] in words if len(word) - start == LEAST_STEM else _is_form(word[start:], words) for start in starts
@@ -98,36 +89,32 @@ def _is_form(word: str, words: Collection[str]) -> bool:
         return True
     if len(word) < LEAST_STEM:
         return False
-    stems = (word[: -len(ending)] for ending in _ALL_ENDINGS if word.endswith(ending))
+    stems = (word[: -len(ending)] for ending in _ENDINGS if word.endswith(ending))
     return any(len(stem) >= LEAST_STEM and stem in words for stem in stems) or f"{word}n" in words
 
 
 @lru_cache(maxsize=len(LISTED))
 def _words(language: str) -> frozenset[str]:
-    if language not in LISTED:
-        return _NO_WORDS
-    return frozenset((_FOLDER / f"{language}.txt").read_text(encoding="utf-8").split("\n"))
+    text = (_FOLDER / f"{language}.txt").read_text(encoding="utf-8") if language in LISTED else ""
+    return frozenset(filter(None, text.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceNames:
-    """Folded words of names in one language, both ways.
-
-    ``words`` by the name's key, ``keys`` by word.
-    """
+    """Folded words of names by their keys, and keys by word."""
 
     words: Mapping[str, frozenset[str]]
     keys: Mapping[str, Sequence[str]]
 
 
 def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
-    """Return the words of the translated names that have this word.
+    """Return the folded words of translated names: allemagne for germany.
 
-    All are folded: germany gives allemagne. A name that keeps the word gives none.
+    A name that keeps the word gives none.
     """
     source, target = place_names_of(pair.source), place_names_of(pair.target)
     names = (target.words.get(key, frozenset[str]()) for key in source.keys.get(word, ()))
-    return frozenset[str]().union(*(name for name in names if word not in name))
+    return frozenset(chain.from_iterable(name for name in names if word not in name))
 
 
 @lru_cache(maxsize=CACHED_LANGUAGES)
@@ -143,11 +130,10 @@ def place_names_of(tag: str) -> PlaceNames:
 
 def _names(tag: str) -> Iterator[tuple[str, str]]:
     yield from _exonyms(language_of(tag))
-    locale = locale_of(tag)
-    if locale is None:
+    if (locale := locale_of(tag)) is None:
         return
-    yield from ((f"territory {key}", name) for key, name in cast("Mapping[str, str]", locale.territories).items())
-    yield from ((f"language {key}", name) for key, name in cast("Mapping[str, str]", locale.languages).items())
+    for kind, names in (("territory", locale.territories), ("language", locale.languages)):
+        yield from ((f"{kind} {key}", name) for key, name in cast("Mapping[str, str]", names).items())
     zones = cast("Mapping[str, Mapping[str, str]]", locale.time_zones)
     for zone in get_global("zone_territories"):
         yield f"city {zone}", zones.get(zone, {}).get("city") or zone.rpartition("/")[2].replace("_", " ")

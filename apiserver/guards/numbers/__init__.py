@@ -1,11 +1,10 @@
-"""Numbers guard: finds numbers that a translation changed (docs/decisions/0034-numbers-guard.md).
+"""Numbers guard (docs/decisions/0034-numbers-guard.md).
 
-- ``changed_numbers``: compares the numbers of a text and its translation.
+- ``changed_numbers``: finds numbers that a translation changed.
 - ``dates_and_times``: months, days, and halves of the day.
 - ``notation``: foreign notation, telephone numbers.
-- ``reader``: reads the numbers of a text.
-- ``spaced_reader``: languages that write spaces between words.
-- ``east_asian_reader``: Chinese, Japanese and Korean.
+- ``reader``: the numbers of a text; ``east_asian_reader``: of Chinese, Japanese and Korean.
+- ``east_asian_reader``: numerals of single characters.
 - ``readings``: what digits, times and fractions may mean.
 - ``vocabulary``: words of numbers; ``words/`` has those that libraries lack.
 - ``substitution``: numbers that travel as placeholders.

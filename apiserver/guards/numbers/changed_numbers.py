@@ -10,7 +10,7 @@ from typing import Final
 from apiserver.guards.numbers.dates_and_times import changed_months, kept_months, lost_days, lost_halves, times_in
 from apiserver.guards.numbers.notation import find_phones, kept_notation, phones_in
 from apiserver.guards.numbers.reader import knows_words, may_have_numbers, numbers_in
-from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, Reading, Value
+from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, Reading, Value, values_of
 from shared.languages import LanguagePair, language_of
 
 _Span = tuple[int, int]
@@ -33,10 +33,10 @@ def load_numbers(pairs: Iterable[LanguagePair]) -> None:
 
 
 def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[str, ...]:
-    """Return the source's changed numbers.
+    """Return the changed numbers, as the source writes them.
 
-    They are as the source writes them. If only the translation has others, it is the source's that share a value with them; without such, the
-    translation's. Texts with too many numbers are not compared.
+    If only the translation has others: the source's that share a value with them, else the translation's. Texts with too
+    many numbers are not compared.
     """
     languages = language_of(pair.source), language_of(pair.target)
     if not (may_have_numbers(source, languages[0]) or may_have_numbers(translation, languages[1])):
@@ -93,11 +93,13 @@ def _origins(
     invented: Iterable[NumberMention], translation: str, ours: Sequence[NumberMention], source: str
 ) -> Iterator[str]:
     for mention in invented:
-        values = {value for reading in mention.readings for value in reading}
-        similar = [
-            our for our in ours if our.is_demanded and any(values.intersection(reading) for reading in our.readings)
-        ]
+        similar = [our for our in _sharing_a_value(mention, ours) if our.is_demanded]
         yield from _texts(source, similar) if similar else _texts(translation, [mention])
+
+
+def _sharing_a_value(mention: NumberMention, others: Iterable[NumberMention]) -> list[NumberMention]:
+    values = values_of([mention])
+    return [other for other in others if not values.isdisjoint(values_of([other]))]
 
 
 def unmatched_numbers(
@@ -112,11 +114,7 @@ def unmatched_numbers(
         return []
     values = {value for other in others for reading in _readings(other, knows_words=knows_words) for value in reading}
     values |= _FREE if knows_words else _OFTEN_SPELLED
-    return [
-        mention
-        for mention in demanded
-        if not any(values.issuperset(reading) for reading in _readings(mention, knows_words=knows_words))
-    ]
+    return [each for each in demanded if not any(map(values.issuperset, _readings(each, knows_words=knows_words)))]
 
 
 def _readings(mention: NumberMention, *, knows_words: bool) -> tuple[Reading, ...]:
@@ -126,25 +124,23 @@ def _readings(mention: NumberMention, *, knows_words: bool) -> tuple[Reading, ..
 def _lost_percents(
     source: str, translation: str, ours: Sequence[NumberMention], theirs: Sequence[NumberMention]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the source's percents whose numbers alone are in the translation.
+    """Yield the percents whose numbers alone are in the translation.
 
     "50 percent" may become "half": then the number is not there either.
     """
-    percents = [
-        (mention, match) for mention in ours if (match := _PERCENT_BEHIND.match(source, mention.end)) is not None
-    ]
+    percents = [(each, match) for each in ours if (match := _PERCENT_BEHIND.match(source, each.end)) is not None]
     if not percents or _PERCENT.search(translation) is not None:
         return
-    values = {value for mention in theirs if mention.is_demanded for reading in mention.readings for value in reading}
+    values = values_of(mention for mention in theirs if mention.is_demanded)
     for mention, match in percents:
-        if any(values.issuperset(reading) for reading in mention.readings):
+        if any(map(values.issuperset, mention.readings)):
             yield mention.start, match.end()
 
 
 def _repeated(
     ours: Sequence[NumberMention], theirs: Sequence[NumberMention], translation: str
 ) -> Iterator[NumberMention]:
-    """Yield the source's numbers that the translation repeats in the same digits."""
+    """Yield the numbers that the translation repeats in the same digits."""
     counts: defaultdict[str, list[NumberMention]] = defaultdict(list)
     for mention in theirs:
         if mention.kind in {NumberKind.DIGITS, NumberKind.CLOCK}:
@@ -152,7 +148,6 @@ def _repeated(
     for mentions in counts.values():
         if len(mentions) == 1:
             continue
-        values = {value for reading in mentions[0].readings for value in reading}
-        same = [our for our in ours if any(values.intersection(reading) for reading in our.readings)]
+        same = _sharing_a_value(mentions[0], ours)
         if 0 < len(same) < len(mentions):
             yield from (our for our in same if our.is_demanded)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from apiserver.guards.numbers.readings import NumberKind, NumberMention
+from apiserver.guards.numbers.readings import NumberKind, NumberMention, values_of
 from apiserver.guards.numbers.vocabulary import month_names
 from apiserver.protection.number_conventions import CACHED_TAGS
 from shared.languages import LanguagePair, language_of
@@ -31,14 +31,23 @@ _A_M: Final = r"\ba\.\s?m\b|(?-i:(?<![^\W\d_])AM\b)|(?<=\d)am\b"
 _P_M: Final = r"(?<![^\W\d_])p\.?\s?m\b"
 
 
+# Between a time and the half that belongs to it.
+_NEAR: Final = r"\s{0,2}(?:Uhr|h|heures?|horas?)?\s{0,2}(?:am |du |de la |in the )?"
+
+
+class _Half(NamedTuple):
+    words: re.Pattern[str]
+    behind: re.Pattern[str]
+
+
 class Markers(NamedTuple):
     """A language's words for both halves of the day.
 
     A night is in both. ``time``: a time with its half beside it, as ``marker``.
     """
 
-    morning: re.Pattern[str]
-    evening: re.Pattern[str]
+    morning: _Half
+    evening: _Half
     time: re.Pattern[str] | None = None
 
 
@@ -51,12 +60,13 @@ class HalfDayTime(NamedTuple):
     minute: int
 
 
+def _half(words: str) -> _Half:
+    return _Half(re.compile(words, re.IGNORECASE), re.compile(f"{_NEAR}(?:{words})", re.IGNORECASE))
+
+
 def _markers(morning: str, evening: str, time: str | None = None) -> Markers:
-    return Markers(
-        re.compile(morning, re.IGNORECASE),
-        re.compile(evening, re.IGNORECASE),
-        None if time is None else re.compile(f"{_TIME}{time}", re.IGNORECASE),
-    )
+    pattern = None if time is None else re.compile(f"{_TIME}{time}", re.IGNORECASE)
+    return Markers(_half(morning), _half(evening), pattern)
 
 
 _MARKERS: Final[Mapping[str, Markers]] = {
@@ -85,15 +95,6 @@ _MARKERS: Final[Mapping[str, Markers]] = {
     "zh": _markers("上午|早|凌晨|清晨|夜", "下午|晚|夜|傍晚|中午|午后"),
     "ko": _markers("오전|아침|새벽|밤", "오후|저녁|밤|낮"),
 }
-# Between a time and the half that belongs to it.
-_NEAR: Final = r"\s{0,2}(?:Uhr|h|heures?|horas?)?\s{0,2}(?:am |du |de la |in the )?"
-_HALVES_BEHIND: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
-    language: (
-        re.compile(_NEAR + f"(?:{markers.morning.pattern})", re.IGNORECASE),
-        re.compile(_NEAR + f"(?:{markers.evening.pattern})", re.IGNORECASE),
-    )
-    for language, markers in _MARKERS.items()
-}
 
 
 def changed_months(source: str, pair: LanguagePair, theirs: Sequence[NumberMention]) -> Iterator[tuple[int, int]]:
@@ -102,7 +103,7 @@ def changed_months(source: str, pair: LanguagePair, theirs: Sequence[NumberMenti
     matches = [] if pattern is None else list(pattern.finditer(source))
     if not matches:
         return
-    values = {value for mention in theirs for reading in mention.readings for value in reading}
+    values = values_of(theirs)
     for match in matches:
         month = match["behind"] or match["before"]
         is_word = language_of(pair.source) in _CAPITAL_MONTHS and month[0].islower()  # they march 5 miles
@@ -158,8 +159,8 @@ def times_in(text: str, language: str) -> Iterator[HalfDayTime]:
         return
     for match in markers.time.finditer(text):
         hour, marker = int(match["hour"]) % NOON, match["marker"]
-        is_evening = marker[0] in "pP" if language == "en" else markers.evening.fullmatch(marker) is not None
-        is_night = language != "en" and markers.morning.fullmatch(marker) is not None
+        is_evening = marker[0] in "pP" if language == "en" else markers.evening.words.fullmatch(marker) is not None
+        is_night = language != "en" and markers.morning.words.fullmatch(marker) is not None
         if is_evening and not (is_night and hour < _END_OF_NIGHT):
             hour += NOON
         yield HalfDayTime(*match.span(), hour, int(match["minute"] or 0))
@@ -169,20 +170,19 @@ def lost_halves(
     times: Sequence[HalfDayTime], translation: str, theirs: Sequence[NumberMention], language: str
 ) -> Iterator[HalfDayTime]:
     """Yield times whose half of the day the translation lacks or changed."""
-    markers, behind = _MARKERS.get(language), _HALVES_BEHIND.get(language)
-    if not times or markers is None or behind is None:
+    markers = _MARKERS.get(language)
+    if not times or markers is None:
         return
-    said = [half.search(translation) is not None for half in (markers.morning, markers.evening)]
+    is_said = {half: half.words.search(translation) is not None for half in (markers.morning, markers.evening)}
     for time in times:
-        is_evening = time.hour >= NOON
-        own, other = (behind[1], behind[0]) if is_evening else behind
-        if said[is_evening]:
+        own, other = markers.morning, markers.evening
+        if time.hour >= NOON:
+            own, other = other, own
+        if is_said[own]:
             continue
-        spoken = [mention for mention in theirs if _hour_of(mention) == time.hour]
+        ends = [mention.end for mention in theirs if _hour_of(mention) == time.hour]
         # Two names of one half, such as German "nachts", are both.
-        if not any(
-            other.match(translation, mention.end) is None or own.match(translation, mention.end) for mention in spoken
-        ):
+        if not any(other.behind.match(translation, end) is None or own.behind.match(translation, end) for end in ends):
             yield time
 
 

@@ -24,6 +24,7 @@ from apiserver.guards.numbers.readings import (
     spoken_readings,
 )
 from apiserver.guards.numbers.vocabulary import EAST_ASIAN, EastAsianWords, read_words
+from apiserver.protection.number_conventions import CACHED_TAGS
 
 _MYRIAD: Final = 10**4
 # No number has more; 10,000 to the power of a hostile text would be slow.
@@ -40,8 +41,8 @@ _NOTHING: Final = "(?!)"
 class Numerals:
     """A language's numerals.
 
-    ``token`` finds digits, numerals, native numbers and hints. Numerals are demanded from a translation only if
-    ``counters`` matches behind them, and ``other_before`` and ``other_words`` do not match.
+    ``token`` finds digits, numerals, native numbers and hints. Numerals are demanded only if ``counters`` matches behind
+    them, and ``other_before`` and ``other_words`` do not match.
     """
 
     units: Mapping[str, int]
@@ -56,8 +57,11 @@ class Numerals:
     least: int
 
 
-@lru_cache(maxsize=len(EAST_ASIAN))
-def _numerals(language: str) -> Numerals:
+@lru_cache(maxsize=CACHED_TAGS)
+def numerals_of(language: str) -> Numerals | None:
+    """Return the numerals of Chinese, Japanese or Korean; None of others."""
+    if language not in EAST_ASIAN:
+        return None
     words = read_words(language, EastAsianWords)
     tens, units = words.native_tens, words.native_units
     both = {ten + gap + unit: tens[ten] + units[unit] for gap in ("", " ") for ten in tens for unit in units}
@@ -81,11 +85,6 @@ def _numerals(language: str) -> Numerals:
         re.compile(words.other_words or _NOTHING),
         words.least,
     )
-
-
-def numerals_of(language: str) -> Numerals | None:
-    """Return the numerals of Chinese, Japanese or Korean; None of others."""
-    return _numerals(language) if language in EAST_ASIAN else None
 
 
 def _one_of(words: Mapping[str, object]) -> str:
@@ -167,21 +166,20 @@ def _chained(text: str, chain: Sequence[_Part], numerals: Numerals) -> NumberMen
         return NumberMention(start, end, NumberKind.HINT, ())
     if len(chain) == 1 and (few := _few(chain[0].numerals, numerals)):
         return NumberMention(start, end, NumberKind.HINT, (few,))
-    has_digits = any(not part.numerals for part in chain)
     readings = tuple(_values(chain, numerals))
-    if has_digits:
-        return NumberMention(
-            start, end, NumberKind.DIGITS, readings, chain[0].readings[0] if chain[0].readings else None
-        )
+    if any(not part.numerals for part in chain):
+        plain = chain[0].readings[0] if chain[0].readings else None
+        return NumberMention(start, end, NumberKind.DIGITS, readings, plain)
     value = readings[0][0]
-    if isinstance(value, int) and is_hour(text, value, end):
-        readings = (*((hour,) for hour in hours_of(value)), *readings)
-    if isinstance(value, int) and value < 100 and DECADE.match(text, end):
-        readings = (*readings, (1900 + value,))
     if isinstance(value, int):
-        readings = (*readings, *spoken_readings(value))
+        hours = tuple((hour,) for hour in hours_of(value)) if is_hour(text, value, end) else ()
+        decade = ((1900 + value,),) if value < 100 and DECADE.match(text, end) else ()
+        readings = (*hours, *readings, *decade, *spoken_readings(value))
+    written = chain[0].numerals
+    # One syllable of Hangul may be any word.
+    is_spelled = not numerals.native or (len(written) > 1 and any(char in numerals.scales for char in written))
     is_number = (
-        _is_spelled(chain[0].numerals, numerals)
+        is_spelled
         and not isinstance(value, str)
         and value >= numerals.least
         and numerals.counters.match(text, end) is not None
@@ -198,14 +196,6 @@ def _few(text: str, numerals: Numerals) -> Reading:
     low, high = numerals.units.get(text[0], 0), numerals.units.get(text[1], 0)
     scale = prod(numerals.scales[char] for char in text[2:])
     return (low * scale, high * scale) if low and high == low + 1 else ()
-
-
-def _is_spelled(text: str, numerals: Numerals) -> bool:
-    """Return whether numerals are surely a number.
-
-    One syllable of Hangul may be any word.
-    """
-    return not numerals.native or (len(text) > 1 and any(char in numerals.scales for char in text))
 
 
 def _values(chain: Sequence[_Part], numerals: Numerals) -> Iterator[Reading]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from apiserver.guards.numbers.vocabulary import lexicon_of, unit_words
 from apiserver.protection.number_conventions import conventions_of, convert_number, value_in
@@ -16,8 +16,7 @@ _VERSION_BEFORE: Final = re.compile(r"(?:[A-Z]\w{0,30}|version|release|v)[ \u00a
 _MOST_BEFORE: Final = 40
 # With a comma or more hours than these, no chapter or time.
 _MOST_HOURS: Final = 24
-# Of coordinates and code.
-_BRACKETS: Final = ("(", "[")
+_BRACKETS: Final = ("(", "[")  # of coordinates and code
 # The unit of "2.5 litres" and "2.5-litre".
 _WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")
 
@@ -32,61 +31,46 @@ _PHONE: Final = re.compile(
     re.ASCII,
 )
 _DATE: Final = re.compile(r"(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)(?!\d)")
-# As Japanese writes them.
 _WIDE: Final = str.maketrans("０１２３４５６７８９－ー—（）＋", "0123456789---()+")
 _NO_DIGIT: Final = re.compile(r"\D")
 _GROUP: Final = re.compile(r"\d+", re.ASCII)
 _MORE: Final = re.compile(r"[‑-]\d", re.ASCII)
 
 
-class _Number(NamedTuple):
-    start: int
-    end: int
-    text: str
-
-
 def kept_notation(source: str, translation: str, pair: LanguagePair) -> Iterator[tuple[int, int]]:
-    """Yield the places of numbers that the translation copied in foreign notation.
+    """Yield the places of numbers copied in foreign notation.
 
-    Those that mean another number in the target, and amounts; without those that it has in its own notation too.
+    Those that mean another number in the target, and amounts, unless its own notation is there too.
     """
-    copies = {number.text for number in _separated(translation)}
-    if not copies:
-        return
-    for number in _separated(source):
-        own = convert_number(number.text, pair)
-        if own == number.text or number.text not in copies or own in copies or _is_version(source, number, pair):
+    copies: set[str] = set(_SEPARATED.findall(translation))
+    for match in _SEPARATED.finditer(source) if copies else ():
+        number = match.group()
+        own = convert_number(number, pair)
+        if own == number or number not in copies or own in copies:
             continue
-        is_misread = value_in(number.text, pair.target) is not None
-        if is_misread or _is_amount(source, number, pair.source):
-            yield number.start, number.end
+        has_one_point = number.count(".") == 1 and "," not in number
+        if has_one_point and is_version(source, match.start(), pair.source):
+            continue
+        if value_in(number, pair.target) is not None or _is_amount(source, match, pair.source):
+            yield match.span()
 
 
 def is_version(text: str, start: int, tag: str) -> bool:
-    """Return whether the number after a program's name has a version's point."""
+    """Return whether a number behind a program's name has a version's point."""
     conventions = conventions_of(tag)
     is_point = conventions is None or conventions.decimal == "."
     return is_point and _VERSION_BEFORE.search(text[max(0, start - _MOST_BEFORE) : start]) is not None
 
 
-def _is_amount(source: str, number: _Number, tag: str) -> bool:
-    if source[number.start - 1 : number.start] in _BRACKETS:
+def _is_amount(source: str, number: re.Match[str], tag: str) -> bool:
+    if source[number.start() - 1 : number.start()] in _BRACKETS:
         return False
-    whole, point, _ = number.text.partition(".")
+    whole, point, _ = number.group().partition(".")
     if not point or "," in whole or int(whole) > _MOST_HOURS:
         return True
-    word, lexicon = _WORD_BEHIND.match(source, number.end), lexicon_of(language_of(tag))
-    if word is None:
-        return False
-    return word[1].lower() in unit_words(tag) or (lexicon is not None and word[1].lower() in lexicon.amounts)
-
-
-def _is_version(source: str, number: _Number, pair: LanguagePair) -> bool:
-    return number.text.count(".") == 1 and "," not in number.text and is_version(source, number.start, pair.source)
-
-
-def _separated(text: str) -> Iterator[_Number]:
-    return (_Number(*match.span(), match.group()) for match in _SEPARATED.finditer(text))
+    behind, lexicon = _WORD_BEHIND.match(source, number.end()), lexicon_of(language_of(tag))
+    word = "" if behind is None else behind[1].lower()
+    return word in unit_words(tag) or (lexicon is not None and word in lexicon.amounts)
 
 
 def phones_in(text: str) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -50,6 +50,11 @@ class NumberMention(NamedTuple):
         return self.kind is not NumberKind.HINT
 
 
+def values_of(mentions: Iterable[NumberMention]) -> set[Value]:
+    """Return all values of all readings."""
+    return {value for mention in mentions for reading in mention.readings for value in reading}
+
+
 # Hours and minutes with a letter between: 9 h 30, 9 Uhr 30, 9時30分.
 CLOCK: Final = r"(?P<hours>\d{1,2}) ?(?:[hH]|[Uu]hr|時|时|点|點|시) ?(?P<minutes>[0-5]?\d)(?!\d)"
 _HOUR: Final = re.compile(
@@ -57,16 +62,15 @@ _HOUR: Final = re.compile(
     r"|[hH]oras?\b|[hH]rs?\b|hours\b|時(?!間)|时(?!间)|点|點|시(?!간))"
 )
 _HALF_BEFORE: Final = re.compile(r"(?<!\w)[Hh]alb[ \u00a0]$")
-# Midnight has no zero, because nobody needs to say that.
-_MIDNIGHT: Final = 24
+_MIDNIGHT: Final = 24  # nobody needs to say zero
 # Spelled minutes may be before the hour, which is a negative reading.
 MINUTES: Final = 60
-# Digits of a group of thousands, and the least of a telephone number, which each language may cut elsewhere.
+# Digits of a group, and the least of a telephone number, which each language may cut elsewhere.
 _THOUSAND: Final = 3
 MIN_JOINED: Final = 7
-# Digits beyond these are compared as text: reading a long integer is slow.
+# Longer ones are compared as text: reading a long integer is slow.
 MAX_INTEGER_DIGITS: Final = 18
-# Groups of one run; more than an address or a telephone number has.
+# More than an address or a telephone number has.
 MAX_GROUPS: Final = 8
 
 # Digits of a date's day, month and year.
@@ -79,9 +83,8 @@ CLOCK_OR_RUN: Final = rf"(?<!\d)(?P<clock>{CLOCK})|(?P<run>{RUN})"
 _GROUPS_OF: Final = re.compile(r"(\d+)")
 _DECADE_BEFORE: Final = re.compile(r"(?:années|años|années de|the|les|los|['’])[ \u00a0]?$", re.IGNORECASE)
 DECADE: Final = re.compile(r"['’]?s\b|er\b|年代|년대|-?[eE]r\b|['’]er\b")
-# The digit stands for a word: P2P, 3rd-party.
-_IN_WORD: Final = re.compile(r"(?<=[A-Za-z]\d)[A-Za-z]|rd[- ]part")
-# The sign of a number, not of a range or a list.
+_IN_WORD: Final = re.compile(r"(?<=[A-Za-z]\d)[A-Za-z]|rd[- ]part")  # P2P, 3rd-party
+# Not of a range or a list.
 _MINUS_BEFORE: Final = re.compile(r"(?:^|[\s(])[-−]$")
 _GROUPING: Final = f".,'’٬{_SPACES}"
 _DECIMAL_SIGNS: Final = ".,٫·"
@@ -93,10 +96,7 @@ def is_hour(text: str, hour: int, end: int) -> bool:
 
 
 def is_half_hour(text: str, hour: int, start: int) -> bool:
-    """Return whether a number is an hour after "halb".
-
-    The German halb zwölf is half past eleven.
-    """
+    """Recognise the German "halb zwölf": half past eleven."""
     return hour <= _MIDNIGHT and _HALF_BEFORE.search(text[max(0, start - 6) : start]) is not None
 
 
@@ -112,10 +112,7 @@ def half_before(hour: int) -> tuple[Reading, ...]:
 
 
 def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
-    """Return a time's readings.
-
-    Minutes before the next hour are negative, and only spelled numbers have that hour (ten to six).
-    """
+    """Return a time's readings; minutes before the next hour (ten to six) are negative."""
     if minutes == 0:
         return tuple((hour,) for hour in hours_of(hours))
     after = tuple((hour, minutes) for hour in hours_of(hours))
@@ -129,20 +126,11 @@ def spoken_readings(value: int) -> tuple[Reading, ...]:
     return ((-value,), (f"<{value}",)) if value <= _MIDNIGHT else ((-value,),)
 
 
-class DigitRun(NamedTuple):
-    """A run of digits and its readings."""
-
-    start: int
-    end: int
-    kind: NumberKind
-    readings: tuple[Reading, ...]
-
-
-def read_run(text: str, match: re.Match[str]) -> DigitRun:
-    """Return the run that ``CLOCK_OR_RUN`` matched."""
+def read_run(text: str, match: re.Match[str]) -> NumberMention:
+    """Return the number that ``CLOCK_OR_RUN`` matched."""
     start, end = match.span()
-    if match.lastgroup == "clock" or match["clock"] is not None:
-        return DigitRun(start, end, NumberKind.CLOCK, clock_readings(int(match["hours"]), int(match["minutes"])))
+    if match["clock"] is not None:
+        return NumberMention(start, end, NumberKind.CLOCK, clock_readings(int(match["hours"]), int(match["minutes"])))
     parts = _GROUPS_OF.split(match["run"])
     groups, signs = parts[1::2], parts[2:-1:2]
     if len(groups) == 1:
@@ -150,22 +138,20 @@ def read_run(text: str, match: re.Match[str]) -> DigitRun:
     else:
         kind, readings = _read_groups(groups, signs)
     if kind is NumberKind.DIGITS and _MINUS_BEFORE.search(text[max(0, start - 2) : start]):
-        return DigitRun(start - 1, end, kind, tuple((*reading, MINUS) for reading in readings))
-    return DigitRun(start, end, kind, readings)
+        return NumberMention(start - 1, end, kind, tuple((*reading, MINUS) for reading in readings))
+    return NumberMention(start, end, kind, readings)
 
 
 def _read_groups(groups: Sequence[str], signs: Sequence[str]) -> tuple[NumberKind, tuple[Reading, ...]]:
     readings: list[Reading] = []
     kind = NumberKind.DIGITS
-    if len(groups) <= 3 and signs[0] in ":：.," and _is_clock(groups):
+    hours, minutes = groups[:2]
+    may_be_clock = len(groups) <= 3 and signs[0] in ":：.," and len(hours) <= 2 and len(minutes) == 2
+    if may_be_clock and int(hours) <= _MIDNIGHT and int(minutes) < MINUTES:
         kind = NumberKind.CLOCK if signs[0] in ":：" else kind
-        readings += clock_readings(int(groups[0]), int(groups[1]))
+        readings += clock_readings(int(hours), int(minutes))
     readings += _separated(groups, signs)
     return kind, tuple(dict.fromkeys(readings))
-
-
-def _is_clock(groups: Sequence[str]) -> bool:
-    return len(groups[0]) <= 2 and len(groups[1]) == 2 and int(groups[0]) <= 24 and int(groups[1]) < 60
 
 
 def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]:
@@ -209,11 +195,12 @@ def _read_single(text: str, start: int, end: int, group: str) -> tuple[NumberKin
     if _IN_WORD.match(text, end):
         return NumberKind.HINT, ((value,),)
     readings: list[Reading] = [(value,)]
-    before = text[max(0, start - 12) : start]
-    if len(group) == 2 and (DECADE.match(text, end) or _DECADE_BEFORE.search(before)):
-        readings += [(1900 + value,), (2000 + value,), (1800 + value,)]
-    elif len(group) == 4 and 1000 <= value < 2100 and (DECADE.match(text, end) or _DECADE_BEFORE.search(before)):
-        readings += [(value % 100,), (value // 100 + 1, value % 100)]
+    is_year = len(group) == 4 and 1000 <= value < 2100
+    if (len(group) == 2 or is_year) and (
+        DECADE.match(text, end) or _DECADE_BEFORE.search(text[max(0, start - 12) : start])
+    ):
+        decades: list[Reading] = [(1900 + value,), (2000 + value,), (1800 + value,)]
+        readings += [(value % 100,), (value // 100 + 1, value % 100)] if is_year else decades
     return NumberKind.DIGITS, tuple(readings)
 
 

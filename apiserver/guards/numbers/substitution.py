@@ -30,15 +30,15 @@ class Substitute(NamedTuple):
 
 
 def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Substitute]:
-    """Yield the numbers that are written as one of ``values``.
+    """Yield the numbers written as one of ``values``; none if they are too many.
 
-    Without those to which words belong, such as "third" and "9 h 30"; none if they are too many.
+    Numbers with words, such as "third" and "9 h 30", are left out.
     """
     mentions = numbers_in(text, language_of(pair.source))
     if mentions is None:
         return
-    whole = [*_phones(text), *_times(text, pair)]
-    whole = [each for each in whole if text[each.start : each.end] in values]
+    phones = (Substitute(start, end, text[start:end]) for start, end in phones_in(text))
+    whole = [each for each in (*phones, *_times(text, pair)) if text[each.start : each.end] in values]
     yield from whole
     for mention in mentions:
         is_apart = all(mention.end <= each.start or each.end <= mention.start for each in whole)
@@ -48,16 +48,11 @@ def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Itera
                 yield Substitute(mention.start, mention.end, target)
 
 
-def _phones(text: str) -> Iterator[Substitute]:
-    return (Substitute(start, end, text[start:end]) for start, end in phones_in(text))
-
-
 def _times(text: str, pair: LanguagePair) -> Iterator[Substitute]:
     """Yield times by the 24-hour clock; not the end of 9-11 p.m."""
-    times = (
-        each for each in times_in(text, language_of(pair.source)) if text[each.start - 1 : each.start] not in _DASHES
-    )
-    return (Substitute(time.start, time.end, f"{time.hour}:{time.minute:02}") for time in times)
+    for time in times_in(text, language_of(pair.source)):
+        if text[time.start - 1 : time.start] not in _DASHES:
+            yield Substitute(time.start, time.end, f"{time.hour}:{time.minute:02}")
 
 
 def _written(text: str, mention: NumberMention, pair: LanguagePair) -> str | None:

@@ -1,7 +1,7 @@
 """Vocabulary: a language's words of numbers, from ICU, CLDR and ``words/``.
 
-``words/TAG.toml`` has what the libraries lack: words between commas, by their number. A hint's readings are values, or
-lists of values that a text must all have; "-" is a minus.
+``words/TAG.toml`` has what the libraries lack: words between commas. A hint's readings are values, or lists of values that a
+text must all have; "-" is a minus.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, Final, TypeVar, cast
 
@@ -32,8 +32,7 @@ SPELLED: Final = range(100)
 _SOFT_HYPHEN: Final = "\u00ad"
 # Shorter beginnings of a word say nothing about it.
 _MIN_PREFIX: Final = 3
-# Longer words are no numbers.
-_MAX_COMPOUND: Final = 64
+_MAX_COMPOUND: Final = 64  # letters
 _COMPOUND_SCALES: Final = (("tausend", 1000), ("hundert", 100))
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]{3,}")
 # Roman numerals up to 399, with the endings of French ordinals.
@@ -71,10 +70,7 @@ _Hints = Annotated[dict[str, tuple[Reading, ...]], BeforeValidator(_hints)]
 
 
 class _WordFile(BaseModel):
-    """A file of words; an unknown key is refused.
-
-    ``hints`` only explain a number of the other text.
-    """
+    """A file of words; ``hints`` only explain a number of the other text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -84,9 +80,8 @@ class _WordFile(BaseModel):
 class SpacedWords(_WordFile):
     """Words of a language with spaces.
 
-    ``hundreds`` and ``scales`` multiply the number before them. ``ordinals`` and ``cardinals`` are demanded from a
-    translation. ``weak`` words are hints, because they often mean something else. ``joins`` stand between hundreds and
-    units. ``compounds``: numbers are written as one word. Behind ``amounts`` a point is a decimal sign, not a version's.
+    ``hundreds`` and ``scales`` multiply the number before them. ``weak`` words often mean something else. ``joins`` stand
+    between hundreds and units. ``compounds``: numbers are one word. Behind ``amounts`` a point is a decimal sign.
     """
 
     weak: _Words
@@ -138,20 +133,17 @@ def spell_numbers(language: str, numbers: range) -> dict[str, int]:
 
 def month_names(tag: str) -> Iterator[tuple[str, int]]:
     """Yield months' names, short ones without full stop, and numbers."""
-    locale = locale_of(tag)
-    if locale is None:
+    if (locale := locale_of(tag)) is None:
         return
-    for context in ("format", "stand-alone"):
-        for width in ("wide", "abbreviated"):
-            for number, name in locale.months[context][width].items():
-                yield name.rstrip("."), number
+    for context, width in product(("format", "stand-alone"), ("wide", "abbreviated")):
+        for number, name in locale.months[context][width].items():
+            yield name.rstrip("."), number
 
 
 @lru_cache(maxsize=CACHED_TAGS)
 def unit_words(tag: str) -> frozenset[str]:
     """Return the first words of units' names, such as seconds."""
-    locale = locale_of(tag)
-    if locale is None:
+    if (locale := locale_of(tag)) is None:
         return frozenset()
     names = (names.get("long") or "" for names in cast("_UnitNames", locale.unit_display_names).values())
     return frozenset(match.group().lower() for name in names if (match := _FIRST_WORD.match(name)) is not None)
@@ -211,7 +203,7 @@ class Entry:
 class Lexicon:
     """Phrases of numbers in small letters, joined by single spaces.
 
-    ``longest`` is the number of words of the longest phrase that begins with a word. ``compounds``: words join up.
+    ``longest``: words of the longest phrase, by its first. ``compounds``: beginnings of words that join up.
     """
 
     phrases: Mapping[str, Entry]
@@ -223,12 +215,8 @@ class Lexicon:
 
     def may_begin(self, word: str, written: str) -> bool:
         """Return fast whether a number may begin so; ``written`` has capitals."""
-        return (
-            word in self.longest
-            or word in self.joins
-            or word[:_MIN_PREFIX] in self.compounds
-            or roman_value(written) > 0
-        )
+        is_known = word in self.longest or word in self.joins or word[:_MIN_PREFIX] in self.compounds
+        return is_known or roman_value(written) > 0
 
     def compound(self, word: str) -> Entry | None:
         """Return the number that a word begins with (dreihundert, zehnjährig)."""
@@ -245,7 +233,6 @@ class Lexicon:
         return None
 
     def _compound_value(self, word: str) -> int | None:
-        """Return the value of hundreds and thousands in one word."""
         total = 0
         for name, scale in _COMPOUND_SCALES:
             head, found, tail = word.partition(name)
@@ -266,7 +253,7 @@ class Lexicon:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def lexicon_of(language: str) -> Lexicon | None:
-    """Return the lexicon of a language; None if it has none."""
+    """Return a language's lexicon, if it has one."""
     if language not in SPACED:
         return None
     words = read_words(language, SpacedWords)

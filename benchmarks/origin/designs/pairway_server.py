@@ -22,8 +22,7 @@ from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import StepCounter
 from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS
 from apiserver.engine.vllm_engine import VllmEngine
-from apiserver.guards.issues import OutputIssue
-from apiserver.guards.quality_guard import QualityGuard
+from apiserver.guards.quality_guard import OutputIssue, QualityGuard
 from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.serving import EngineRecord
 from benchmarks.origin.model import has_random_weights, parameters, read_entry

@@ -21,9 +21,8 @@ from typing import Final, NamedTuple
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards.cleanup import CleanedText, clean
-from apiserver.guards.issues import OutputIssue
 from apiserver.guards.output_language import OutputLanguage
-from apiserver.guards.quality_guard import QualityGuard
+from apiserver.guards.quality_guard import OutputIssue, QualityGuard
 from benchmarks.harness.report import NONE, table
 from models.corpus import Pair, read_pairs
 from shared.languages import LanguagePair

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import PLACEHOLDER_LOST, TOO_WORDY
 from apiserver.guards.length import length_band
 from apiserver.guards.output_language import OutputLanguage
-from apiserver.guards.quality_guard import QualityGuard
+from apiserver.guards.quality_guard import PLACEHOLDER_LOST, TOO_WORDY, QualityGuard
 from shared.languages import LanguagePair
 
 SOURCE = "The committee meets tomorrow morning to discuss the new budget."

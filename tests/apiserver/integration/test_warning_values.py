@@ -6,8 +6,7 @@ import logging
 
 import pytest
 
-from apiserver.guards.issues import OutputIssue
-from apiserver.guards.quality_guard import QualityGuard
+from apiserver.guards.quality_guard import OutputIssue, QualityGuard
 from shared.protocol.answers import MAX_VALUES
 from tests.apiserver.conftest import Served
 from tests.support.event_streams import request_stream

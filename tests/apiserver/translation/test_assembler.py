@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
-from apiserver.guards.issues import OutputIssue
+from apiserver.guards.quality_guard import OutputIssue
 from apiserver.translation.assembler import CHARS_AT_ONCE, UNTRANSLATED, Assembler
 from apiserver.translation.planner import GapStep, Plan, Step, TagStep, TextStep
 from apiserver.translation.segment_attempts import SegmentResult

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from apiserver.catalog.calibration import Calibration, Signals
 from apiserver.engine.interface import GenerationResult
-from apiserver.guards.issues import NOTES, PLACEHOLDER_LOST, WRONG_LANGUAGE
+from apiserver.guards.quality_guard import NOTES, PLACEHOLDER_LOST, WRONG_LANGUAGE
 from apiserver.translation.confidence import (
     LENGTH_COST,
     Confidence,

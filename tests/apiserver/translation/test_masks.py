@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.catalog.model_entry import MaskKind
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
-from apiserver.guards.issues import ECHO, NAME_CHANGED
+from apiserver.guards.quality_guard import ECHO, NAME_CHANGED
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
 from apiserver.protection.placeholder_encoding import encode_in_style

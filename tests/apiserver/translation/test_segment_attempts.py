@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver.formats.document import placeholder_char
-from apiserver.guards.issues import EMPTY, NAME_CHANGED, NUMBER_CHANGED, PLACEHOLDER_LOST, WRONG_LANGUAGE
+from apiserver.guards.quality_guard import EMPTY, NAME_CHANGED, NUMBER_CHANGED, PLACEHOLDER_LOST, WRONG_LANGUAGE
 from apiserver.translation.segment_attempts import SegmentAttempts, SegmentResult, cut_into_pieces
 
 NAME, NUMBER = NAME_CHANGED.with_values(["Zuzana"]), NUMBER_CHANGED.with_values(["8:05"])

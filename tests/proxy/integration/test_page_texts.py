@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from apiserver.guards import issues
-from apiserver.guards.issues import OutputIssue
+from apiserver.guards import quality_guard
+from apiserver.guards.quality_guard import OutputIssue
 from proxy.api.pages import WEB_FOLDER
 from tests.support.processes import ROOT
 
@@ -85,7 +85,7 @@ def test_interface_offers_every_language() -> None:
 
 
 def test_every_warning_of_the_product_has_words() -> None:
-    found = {issue.code for issue in vars(issues).values() if isinstance(issue, OutputIssue)}
+    found = {issue.code for issue in vars(quality_guard).values() if isinstance(issue, OutputIssue)}
     section = (ROOT / "docs/api.md").read_text().split("\n## Warnings\n")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     documented = {code for row in rows for code in re.findall(r"`([a-z-]+)`", row)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from apiserver.guards.numbers.reader import Composition, may_have_words, read_spaced
 from apiserver.guards.numbers.readings import NumberKind
-from apiserver.guards.numbers.spaced_reader import Composition, may_have_words, read_spaced
 from apiserver.guards.numbers.vocabulary import Entry, Role, lexicon_of
 
 
