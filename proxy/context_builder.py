@@ -48,7 +48,8 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.language_lists import LanguageLists
-from proxy.routing.routes import Pivots, RoutePlanner
+from proxy.routing.pivots import PivotOrder
+from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
@@ -274,7 +275,7 @@ def build_translation(
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
     pivots = None
     if settings.pivot:
-        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
+        pivots = PivotOrder(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
     planner, detection = RoutePlanner(pivots), DetectionService(detector, turns)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)

@@ -33,7 +33,7 @@ from proxy.glossaries.term_finder import TRUNCATED
 from proxy.keys.api_key import ApiKey
 from proxy.keys.quota import CHARS_PER_MONTH, UsageResult
 from proxy.routing.language_lists import Render
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from shared.http.app_setup import Handler
 from shared.http.problems import JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
@@ -428,12 +428,12 @@ async def answer_v3_resources(_: RequestExchange, __: Fields) -> bytes:
     return to_json([{"name": TEXTS, "features": features}, {"name": GLOSSARIES, "features": []}])
 
 
-def _v2_sources(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v2_sources(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     sources = (each for each in served_by_code(snapshot, pivots) if each.is_source)
     return to_json([{"language": each.code.upper(), "name": each.name} for each in sources])
 
 
-def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v2_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     served = served_by_code(snapshot, pivots)
     targets = (each for each in served if each.is_target and each.code not in _NO_V2_TARGETS)
     # No model knows formality.
@@ -442,13 +442,13 @@ def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
     )
 
 
-def _v3_texts(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v3_texts(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     both = ("glossary", "tag_handling")
     served = served_by_code(snapshot, pivots)
     return to_json([_v3(each, ("auto_detection", *both) if each.is_source else both) for each in served])
 
 
-def _v3_glossaries(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v3_glossaries(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     """Return languages without variants, which glossaries do not tell apart."""
     served = served_by_code(snapshot, pivots)
     return to_json([_v3(each, ()) for each in served if each.code not in _ALL_VARIANTS])

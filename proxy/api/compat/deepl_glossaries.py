@@ -32,7 +32,7 @@ from proxy.glossaries.glossary import (
     parse_id,
 )
 from proxy.glossaries.glossary import READER as GLOSSARY_READER
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from shared.http.app_setup import Handler
 from shared.http.problems import JsonBytesResponse
 from shared.languages import LanguagePair, is_registered
@@ -404,7 +404,7 @@ def _json(answer: Mapping[str, object], status: int = 200) -> Response:
     return response
 
 
-def render_pairs(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def render_pairs(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     """Return the JSON of the served pairs, without variants."""
     pairs = {
         (base_code(source), base_code(target))

@@ -12,7 +12,8 @@ from proxy.context import ProxyContext
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import Render
-from proxy.routing.routes import PAIR_RETRY_SECONDS, Pivots, pivot_pairs
+from proxy.routing.pivots import PivotOrder, pivot_pairs
+from proxy.routing.routes import PAIR_RETRY_SECONDS
 from shared.languages import (
     CACHED_TAGS,
     MAX_TAG_LENGTH,
@@ -122,7 +123,7 @@ async def served_list(parts: ProxyContext, render: Render) -> bytes:
     return await parts.translation.language_lists.get(render, parts.fleet.registry.snapshot)
 
 
-def known_targets(snapshot: Snapshot, pivots: Pivots | None) -> dict[str, list[str]]:
+def known_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> dict[str, list[str]]:
     """Return the targets of each source language, sorted; pivots included."""
     pairs = set(snapshot.ready)
     if pivots is not None:
@@ -224,7 +225,7 @@ def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLangu
     return [CodedLanguage(code, code in sources, code in accepted) for code in sorted(sources | accepted)]
 
 
-def served_by_code(snapshot: Snapshot, pivots: Pivots | None) -> Sequence[CodedLanguage]:
+def served_by_code(snapshot: Snapshot, pivots: PivotOrder | None) -> Sequence[CodedLanguage]:
     """Return the fleet's languages under DeepL's codes."""
     return coded_languages(known_targets(snapshot, pivots))
 

@@ -32,7 +32,7 @@ from proxy.fleet.snapshot import Snapshot
 from proxy.keys.api_key import id_of
 from proxy.keys.authenticator import WrongScopeError
 from proxy.keys.quota import MINUTE_SECONDS
-from proxy.routing.routes import Pivots, pairs_of_kin
+from proxy.routing.pivots import PivotOrder, pairs_of_kin
 from shared.http.problems import JSON, JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.languages import CACHED_TAGS, language_and_script
@@ -145,7 +145,7 @@ async def serve_languages(request: Request) -> Response:
     return JsonBytesResponse(await served_list(context(request), _rendered))
 
 
-def _rendered(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _rendered(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     return to_json(list_languages(known_targets(snapshot, pivots)))
 
 
