@@ -54,9 +54,9 @@ from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed, stamped
-from proxy.status.figures import FigureRing, Totals
+from proxy.status.figure_ring import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor
-from proxy.status.store import StatusStore
+from proxy.status.summary_store import SummaryStore
 from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
@@ -230,7 +230,7 @@ def build_status(
 ) -> tuple[StatusContext, Loop]:
     """Build the status page's data, and its loop."""
     settings, metrics = foundation.settings, foundation.metrics
-    store = StatusStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
+    store = SummaryStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
     foundation.stack.push_async_callback(store.close)
     ring = FigureRing(lambda: Totals.of(metrics.requests, metrics.seconds), time.time())
     monitor = StatusMonitor(

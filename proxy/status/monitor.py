@@ -11,9 +11,8 @@ from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
-from proxy.status.figures import SLOT_SECONDS, FigureRing, slot_at
-from proxy.status.proxy_summary import ProxySummary
-from proxy.status.store import StatusStore
+from proxy.status.figure_ring import SLOT_SECONDS, FigureRing, slot_at
+from proxy.status.summary_store import ProxySummary, SummaryStore
 from proxy.storage.connection import StoreUnavailableError
 from shared.languages import LanguagePair
 from shared.version import VERSION
@@ -37,7 +36,7 @@ class StatusMonitor:
     def __init__(
         self,
         name: str,
-        store: StatusStore,
+        store: SummaryStore,
         registry: Registry,
         local_stats: LocalStats,
         ring: FigureRing,

@@ -19,7 +19,7 @@ from proxy.keys.api_key import ApiKey, Scope
 from proxy.keys.quota import LIMITS
 from proxy.keys.store import KeyStore
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
-from proxy.status.store import StatusStore
+from proxy.status.summary_store import SummaryStore
 from proxy.storage.connection import RedisConnection, RedisKeys
 from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
@@ -54,7 +54,7 @@ class Stores:
     keys: KeyStore
     glossaries: GlossaryStore
     fleet: FleetStore
-    status: StatusStore
+    status: SummaryStore
     redis: RedisConnection
     clock: HandClock = field(default_factory=_clock)
 
@@ -67,7 +67,7 @@ async def stores_at(url: str) -> AsyncGenerator[Stores]:
         KeyStore(url, PREFIX, PATIENT, clock),
         GlossaryStore(url, PREFIX, PATIENT, clock),
         FleetStore(url, PREFIX, PATIENT, clock),
-        StatusStore(url, PREFIX, PATIENT),
+        SummaryStore(url, PREFIX, PATIENT),
         RedisConnection(url, PATIENT, 1),
         clock,
     )
