@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
 from proxy.keys.caller import Caller
-from proxy.keys.metering import KeyMeter
+from proxy.keys.quota import KeyMeter
 from proxy.keys.store import CachedKeyStore, KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.storage.connection import StoreUnavailableError

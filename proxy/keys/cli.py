@@ -35,8 +35,8 @@ from proxy.keys.backup import (
     export_keys,
     import_keys,
 )
-from proxy.keys.quota import Usage
 from proxy.keys.store import KeyStore
+from proxy.keys.usage import Usage
 from proxy.settings import ProxySettings
 from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import PairwayError, UnknownKeyError

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
+from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
 from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError, WriteRefusedError
 from proxy.storage.counters import UsageCounters
 from proxy.storage.recent_copies import Outage, RecentCopies

@@ -108,7 +108,7 @@ TABLES = {
         "proxy.cache.coalescing.RequestCoalescer._by_task",
         "proxy.cache.coalescing.RequestCoalescer._newest",
         "proxy.glossaries.term_finder.GlossaryCache._locks",
-        "proxy.keys.metering.KeyMeter._refunds",
+        "proxy.keys.quota.KeyMeter._refunds",
         "shared.server.limits.ConnectionLimiter.idle",
         "shared.server.limits.ConnectionLimiter.refused",
     ),

@@ -31,7 +31,7 @@ from proxy.exchange.translation_run import TranslationRun
 from proxy.fleet.snapshot import Snapshot
 from proxy.glossaries.term_finder import TRUNCATED
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import CHARS_PER_MONTH, UsageResult
+from proxy.keys.usage import CHARS_PER_MONTH, UsageResult
 from proxy.routing.language_lists import Render
 from proxy.routing.pivots import PivotOrder
 from shared.http.app_setup import Handler

@@ -31,7 +31,7 @@ from proxy.exchange.translation_run import TranslationRun
 from proxy.fleet.snapshot import Snapshot
 from proxy.keys.api_key import id_of
 from proxy.keys.authenticator import WrongScopeError
-from proxy.keys.quota import MINUTE_SECONDS
+from proxy.keys.usage import MINUTE_SECONDS
 from proxy.routing.pivots import PivotOrder, pairs_of_kin
 from shared.http.problems import JSON, JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header

@@ -16,8 +16,8 @@ from proxy.fleet.store import FleetStore
 from proxy.glossaries.glossary import owner_of_key, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, RENEW_SECONDS, GlossaryStore
 from proxy.keys.api_key import ApiKey, Scope
-from proxy.keys.quota import LIMITS
 from proxy.keys.store import KeyStore
+from proxy.keys.usage import LIMITS
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.summary_store import SummaryStore
 from proxy.storage.connection import RedisConnection, RedisKeys
