@@ -13,7 +13,7 @@ from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy
 from proxy.forwarding.retry_policy import LegProgress, RetryPolicy
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.http_client import UpstreamCall
 from proxy.upstream.response_classifier import (
     OK,
     REPLICA_RETRY_SECONDS,
@@ -124,13 +124,11 @@ class Forwarder:
         try:
             with attempt:
                 try:
-                    exchange = self._client.translate(
-                        url, leg.body_for(selection.pair), call.deadline, headers, leg.sink
-                    )
-                    attempt.on_lost = lambda: self._abandon_lost(exchange, progress)
+                    sent = self._client.translate(url, leg.body_for(selection.pair), call.deadline, headers, leg.sink)
+                    attempt.on_lost = lambda: self._abandon_lost(sent, progress)
                     if hedge is not None:
-                        hedge.first = exchange
-                    response = await exchange
+                        hedge.first = sent
+                    response = await sent
                 except (UnreachableError, BrokenAnswerError, SilentError, HedgeWonError, ReplicaLostError) as failure:
                     raise _conclude_failure(attempt, progress, failure) from failure
                 if response.status == OK:
@@ -147,10 +145,10 @@ class Forwarder:
         finally:
             self._metrics.attempts.labels(url, attempt.label).inc()
 
-    def _abandon_lost(self, exchange: UpstreamExchange, progress: LegProgress) -> None:
+    def _abandon_lost(self, sent: UpstreamCall, progress: LegProgress) -> None:
         """Stop waiting for a lost replica if another one can take over."""
-        if exchange.is_open and self._retry_policy.prepay(progress, self._registry.snapshot):
-            exchange.abandon(ReplicaLostError())
+        if sent.is_open and self._retry_policy.prepay(progress, self._registry.snapshot):
+            sent.abandon(ReplicaLostError())
 
 
 def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exception) -> Exception:

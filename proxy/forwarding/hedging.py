@@ -18,7 +18,7 @@ from proxy.balancing.local_stats import LocalStats, ModelLatency, Selection
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.retry_policy import LegProgress, RetryBudget
-from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.http_client import UpstreamCall
 from shared.protocol.errors import RelayedError
 
 # Dean and Barroso, The Tail at Scale (CACM 2013).
@@ -92,7 +92,7 @@ class HedgingPolicy:
 class Hedge:
     """Context manager that starts a second attempt after ``delay`` seconds.
 
-    ``begin`` starts it, or returns None if it is refused. The ``first`` attempt's exchange is abandoned if the second wins.
+    ``begin`` starts it, or returns None if it is refused. The ``first`` attempt's call is abandoned if the second wins.
     """
 
     __slots__ = ("_begin", "_delay", "_timer", "first", "second", "state")
@@ -101,7 +101,7 @@ class Hedge:
         self._delay = delay
         self._begin = begin
         self._timer: asyncio.TimerHandle | None = None
-        self.first: UpstreamExchange | None = None
+        self.first: UpstreamCall | None = None
         self.second: asyncio.Task[bytes] | None = None
         self.state = HedgeState.SCHEDULED
 

@@ -16,7 +16,7 @@ from proxy.forwarding.hedging import (
     HedgeState,
     HedgeWonError,
 )
-from proxy.upstream.http_client import Endpoint, UpstreamExchange, address_of
+from proxy.upstream.http_client import Endpoint, UpstreamCall, address_of
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from tests.proxy.forwarding.policies import FLEET, Setup
 from tests.proxy.samples import replica, snapshot
@@ -128,10 +128,10 @@ async def answer(result: bytes | Exception) -> bytes:
 
 
 @pytest.fixture
-async def silent() -> AsyncGenerator[UpstreamExchange]:
+async def silent() -> AsyncGenerator[UpstreamCall]:
     """An exchange with a replica that never answers."""
     async with wire_server(answering(b"")) as server:
-        exchange = UpstreamExchange(Endpoint(address_of(server.url, ""), NEVER), b"GET / HTTP/1.1\r\n\r\n", NEVER, 1000)
+        exchange = UpstreamCall(Endpoint(address_of(server.url, ""), NEVER), b"GET / HTTP/1.1\r\n\r\n", NEVER, 1000)
         yield exchange
         exchange.abandon(HedgeWonError())
         with pytest.raises(HedgeWonError):
@@ -142,9 +142,7 @@ async def silent() -> AsyncGenerator[UpstreamExchange]:
     "result",
     [b"{}", RelayedError(code="too-large", http_status=413, title="t", detail="d", facts={})],
 )
-async def test_hedge_that_is_answered_ends_the_first_attempt(
-    silent: UpstreamExchange, result: bytes | Exception
-) -> None:
+async def test_hedge_that_is_answered_ends_the_first_attempt(silent: UpstreamCall, result: bytes | Exception) -> None:
     with Hedge(0, lambda: asyncio.create_task(answer(result))) as hedge:
         hedge.first = silent
         with pytest.raises(HedgeWonError):
@@ -160,7 +158,7 @@ async def test_hedge_answered_before_the_first_began_ends_nothing() -> None:
     assert hedge.first is None
 
 
-async def test_hedge_that_fails_leaves_the_first_attempt(silent: UpstreamExchange) -> None:
+async def test_hedge_that_fails_leaves_the_first_attempt(silent: UpstreamCall) -> None:
     with Hedge(0, lambda: asyncio.create_task(answer(ReplicaFailedError("x")))) as hedge:
         hedge.first = silent
         await wait_until(lambda: hedge.second is not None and hedge.second.done(), 3, "the hedge has failed")
