@@ -12,9 +12,10 @@ from pydantic_core import to_json
 from proxy.fleet.expected_replicas import Expectation, service_of
 from proxy.fleet.overrides import Override, url_of
 from proxy.fleet.replica import Replica
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
 from proxy.storage.lease import LeaderLease
 from proxy.storage.records import Codec, ExpiringRecords, IndexedRecords, LastSeen, LatestRecords
+from proxy.storage.redis_keys import RedisKeys
 from shared.languages import LanguagePair
 from shared.protocol.report import ServedPairs
 

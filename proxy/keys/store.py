@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
-from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError, WriteRefusedError
+from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError
 from proxy.storage.counters import UsageCounters
 from proxy.storage.recent_copies import Outage, RecentCopies
 from proxy.storage.records import (
@@ -19,6 +19,7 @@ from proxy.storage.records import (
     RecordsFullError,
     pages,
 )
+from proxy.storage.redis_keys import RedisKeys
 from shared.protocol.errors import KeysFullError, KeysUnavailableError, UnknownKeyError
 
 K = TypeVar("K", bound=ApiKey | None)

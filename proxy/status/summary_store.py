@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from proxy.status.figure_ring import SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
 from proxy.storage.records import Codec, IndexedRecords
+from proxy.storage.redis_keys import RedisKeys
 
 # 90 slots of at most 400 bytes, and 50 events of at most 700 in the worst case; usually 10 kB.
 MAX_SUMMARY_BYTES: Final = 96 * 1024

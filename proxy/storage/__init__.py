@@ -1,6 +1,7 @@
 """Storage in the fleet's Redis; no other package knows it.
 
-- ``connection``: connections, turns, time-outs, errors, names of keys.
+- ``connection``: connections, turns, time-outs, errors.
+- ``redis_keys``: names of keys.
 - ``scripts``: what Redis runs at once, as functions.
 - ``records``: records, changed by compare-and-set, or of which the latest wins.
 - ``latest_copy``: this proxy's copy of records that all proxies change.

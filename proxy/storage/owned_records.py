@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
+from proxy.storage.redis_keys import RedisKeys
 from proxy.storage.scripts import purge_owners, write_glossary
 
 # Owners purged in one call, and calls of one purge; the next purge continues.

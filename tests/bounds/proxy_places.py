@@ -19,8 +19,8 @@ from proxy.keys import caller
 from proxy.keys.api_key import ApiKey, Scope
 from proxy.keys.store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
-from proxy.storage.connection import RedisKeys
 from proxy.storage.owned_records import OwnedRecords
+from proxy.storage.redis_keys import RedisKeys
 from tests.bounds.places import Place, cache_place, fresh_tag
 
 _CLOCK = iter(range(10**9))

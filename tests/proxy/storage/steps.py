@@ -20,7 +20,8 @@ from proxy.keys.store import KeyStore
 from proxy.keys.usage import LIMITS
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.summary_store import SummaryStore
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
+from proxy.storage.redis_keys import RedisKeys
 from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
 from tests.proxy.clock import HandClock
