@@ -1,4 +1,4 @@
-"""LocalStats: this proxy's own statistics: attempts, pairs, models' latencies."""
+"""LocalStats: this proxy's own statistics of replicas, pairs and models."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from statistics import median
-from typing import Final, NamedTuple, Self
+from typing import Final
 
-from proxy.balancing.circuit_breaker import CircuitPermit
+from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
 from proxy.call import RequestCost
 from proxy.fleet.replica import ReplicaState
@@ -82,64 +82,6 @@ class ModelLatency:
         self._median_seconds = usual = latencies[count // 2]
         self.is_slow = recent[len(recent) // 2] > FLEET_SLOW * usual
         self.late_seconds = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)
-
-
-class Selection(NamedTuple):
-    """A chosen replica; without ``permit`` if its breaker is open.
-
-    That is when most replicas look bad.
-    """
-
-    url: str
-    pair: LanguagePair
-    rank: int
-    permit: CircuitPermit | None
-    model: str
-
-
-class Attempt(InFlightRequest):
-    """One request to one replica, in flight while the block lasts.
-
-    ``label`` is the result for metrics; ``full_for`` the seconds that a full replica asked us to wait. An attempt that
-    ``timed_out`` counts as a failure only if it was overdue.
-    """
-
-    __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
-
-    def __init__(
-        self,
-        record: Callable[[Attempt], None],
-        selection: Selection,
-        stats: PairReplicaStats,
-        started: float,
-        cost: RequestCost,
-    ) -> None:
-        super().__init__(selection.rank, selection.model, started, cost)
-        self._record = record
-        self.selection = selection
-        self.stats = stats
-        self.outcome = AttemptOutcome.NONE
-        self.label = "cancelled"
-        self.full_for = 0.0
-        self.unreachable = False
-        self.timed_out = False
-
-    def __enter__(self) -> Self:
-        self.stats.add(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stats.remove(self)
-        self._record(self)
-
-    def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Record the outcome."""
-        self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
-
-    def record_hedge_won(self) -> None:
-        """Record that the hedge was faster: a failure."""
-        self.stats.record_minimum_latency(self)
-        self.outcome = AttemptOutcome.FAILED
 
 
 @dataclass(eq=False, slots=True)

@@ -6,7 +6,8 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from proxy.balancing.local_stats import Attempt, LocalStats, Selection
+from proxy.balancing.attempt import Attempt, Selection
+from proxy.balancing.local_stats import LocalStats
 from proxy.call import Leg
 from proxy.fleet.registry import Registry
 from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Self
 
-from proxy.balancing.local_stats import LocalStats, ModelLatency, Selection
+from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import LocalStats, ModelLatency
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.retry_policy import LegProgress, RetryBudget
