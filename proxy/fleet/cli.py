@@ -81,10 +81,7 @@ async def run(
 
 
 def _table(services: Sequence[ServiceReplicas]) -> str:
-    rows = [
-        _HEADER,
-        *((each.service, str(each.ready), _number(each)) for each in services),
-    ]
+    rows = [_HEADER, *((each.service, str(each.ready), _number(each)) for each in services)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 

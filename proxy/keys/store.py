@@ -11,14 +11,7 @@ from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult
 from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError
 from proxy.storage.counters import UsageCounters
 from proxy.storage.recent_copies import Outage, RecentCopies
-from proxy.storage.records import (
-    PAGE,
-    Codec,
-    IndexedRecords,
-    RecordContendedError,
-    RecordsFullError,
-    pages,
-)
+from proxy.storage.records import PAGE, Codec, IndexedRecords, RecordContendedError, RecordsFullError, pages
 from proxy.storage.redis_keys import RedisKeys
 from shared.protocol.errors import KeysFullError, KeysUnavailableError, UnknownKeyError
 

@@ -39,10 +39,7 @@ class Detection(BaseModel):
     ]
     candidates: Annotated[
         list[Detected],
-        Field(
-            max_length=MAX_CANDIDATES,
-            description="Served languages that the text may have, the likeliest first.",
-        ),
+        Field(max_length=MAX_CANDIDATES, description="Served languages that the text may have, the likeliest first."),
     ]
 
 

@@ -68,13 +68,7 @@ class SummaryStore:
     def __init__(self, url: str, prefix: str, timeout: float) -> None:
         keys, self._redis = RedisKeys(prefix), RedisConnection(url, timeout, MAX_CALLS)
         self._summaries = IndexedRecords(
-            self._redis,
-            _CODEC,
-            keys.proxies,
-            keys.proxy,
-            most=MAX_PROXIES,
-            max_bytes=MAX_SUMMARY_BYTES,
-            page=PAGE,
+            self._redis, _CODEC, keys.proxies, keys.proxy, most=MAX_PROXIES, max_bytes=MAX_SUMMARY_BYTES, page=PAGE
         )
 
     async def close(self) -> None:

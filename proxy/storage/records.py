@@ -56,9 +56,7 @@ class Codec(Generic[T]):
 
 
 async def update_record(
-    read: Callable[[], Awaitable[tuple[T, S]]],
-    replace: Callable[[S, Any], Awaitable[bool]],
-    decide: Callable[[T], C],
+    read: Callable[[], Awaitable[tuple[T, S]]], replace: Callable[[S, Any], Awaitable[bool]], decide: Callable[[T], C]
 ) -> C:
     """Write what ``decide`` makes of a record; None keeps it.
 

@@ -31,9 +31,7 @@ def script(lua: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[Concatena
     Parameters of the types Key and Keys are Redis' ``KEYS``, others are ``ARGV``. They are passed by position.
     """
 
-    def declared(
-        function: Callable[P, Awaitable[R]],
-    ) -> Callable[Concatenate[RedisConnection, P], Awaitable[R]]:
+    def declared(function: Callable[P, Awaitable[R]]) -> Callable[Concatenate[RedisConnection, P], Awaitable[R]]:
         hints = get_type_hints(function, include_extras=True)
         names = list(signature(function).parameters)
         keys = [name for name in names if _KEY in getattr(hints[name], "__metadata__", ())]

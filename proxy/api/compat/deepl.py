@@ -39,13 +39,7 @@ from shared.http.problems import JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.answers import Translation
-from shared.protocol.errors import (
-    BadRequestError,
-    CharactersUsedError,
-    KeyRequiredError,
-    NotFoundError,
-    PairwayError,
-)
+from shared.protocol.errors import BadRequestError, CharactersUsedError, KeyRequiredError, NotFoundError, PairwayError
 from shared.protocol.translate_request import AUTO, MAX_TAGS, SentenceSplitting, TextFormat
 
 # --- errors ----------------------------------------------------------------------------------------------------------

@@ -172,11 +172,7 @@ def _incomplete(parts: ProxyContext) -> str | None:
 # DeepL's codes where they differ from ours.
 _DEEPL_CODES: Final = {"no": "nb", "fil": "tl", "cmn": "zh"}
 # Targets that DeepL's clients need instead of, or beside, the language without a region.
-DEEPL_VARIANTS: Final = {
-    "en": ("en-GB", "en-US"),
-    "pt": ("pt-BR", "pt-PT"),
-    "zh": ("zh-Hans", "zh-Hant"),
-}
+DEEPL_VARIANTS: Final = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT"), "zh": ("zh-Hans", "zh-Hant")}
 _DEEPL_NAMES: Final = {
     "en-GB": "English (British)",
     "en-US": "English (American)",

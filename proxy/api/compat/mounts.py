@@ -30,13 +30,7 @@ from shared.protocol.errors import (
 from shared.protocol.headers import mask_secrets, parse_bearer
 from shared.protocol.sse_format import DeltaSink
 
-APIS: Final[tuple[CompatApi, ...]] = (
-    libretranslate.API,
-    deepl.API,
-    deeplx.API,
-    extensions.IMMERSIVE,
-    extensions.KISS,
-)
+APIS: Final[tuple[CompatApi, ...]] = (libretranslate.API, deepl.API, deeplx.API, extensions.IMMERSIVE, extensions.KISS)
 _ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
