@@ -111,14 +111,6 @@ class PairStats:
         """Return whether another replica answered after ``since``."""
         return any(at > since for other, at in self.answered_at.items() if other != url)
 
-    def suspect(self, url: str, stats: PairReplicaStats) -> None:
-        """Make a replica a suspect."""
-        self.suspects[url] = stats
-
-    def trust(self, url: str) -> None:
-        """Remove a replica from the suspects."""
-        self.suspects.pop(url, None)
-
     def unreliable(self) -> frozenset[str]:
         """Return the replicas with a recent failure."""
         return frozenset(self.outliers).union(url for url, stats in self.suspects.items() if stats.failures)
@@ -212,10 +204,10 @@ class LocalStats:
                 self._record_latency(url, stats, attempt, pair_stats)
         elif outcome is AttemptOutcome.FAILED:
             stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
         elif outcome is AttemptOutcome.REFUSED:
             stats.record_refusal(permit, attempt.label)
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
         else:
             if outcome is AttemptOutcome.FULL:
                 stats.replica.mark_full(attempt.cost.lane, self.now(), attempt.full_for)
@@ -230,16 +222,16 @@ class LocalStats:
         seconds = stats.record_latency(request)
         model_latency.observe((stats.progressed_at - request.started) / request.work)
         if seconds > SLOW_FACTOR * model_latency.typical_seconds:
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
         elif not stats.is_out:
-            pair_stats.trust(url)
+            pair_stats.suspects.pop(url, None)
 
     def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
         """Record a good canary."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
-            pair_stats.trust(url)
+            pair_stats.suspects.pop(url, None)
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
         """Record a failed canary."""

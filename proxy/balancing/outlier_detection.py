@@ -64,7 +64,7 @@ def mark_stalled_replicas(local_stats: LocalStats) -> None:
             since = _overdue_since(stats, pair_stats, now)
             if since is None:
                 continue
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
             if pair_stats.others_answered(url, since) or stats.failed_at > since:
                 stats.mark_stalled()
 

@@ -102,12 +102,12 @@ def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
         yield urls[index]
 
 
+@dataclass(eq=False, slots=True)
 class ReplicaSelector:
     """Selector by snapshot and local statistics."""
 
-    def __init__(self, local_stats: LocalStats, rng: Random) -> None:
-        self._local_stats = local_stats
-        self._rng = rng
+    _local_stats: LocalStats
+    _rng: Random
 
     def select(
         self, pair: LanguagePair, tried: Collection[str], cost: RequestCost, snapshot: Snapshot

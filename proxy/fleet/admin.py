@@ -23,15 +23,15 @@ class AppliedOverride:
     urls: tuple[str, ...]
 
 
+@dataclass(eq=False, slots=True)
 class FleetAdmin:
     """Operators' commands; each takes effect here before it is written to Redis.
 
     A host name means all its replicas. Commands raise FleetFullError, and except ``add`` UnknownReplicaError.
     """
 
-    def __init__(self, registry: Registry, discovery: Discovery) -> None:
-        self._registry = registry
-        self._discovery = discovery
+    _registry: Registry
+    _discovery: Discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
         """Add a replica, or change a known one's weight."""

@@ -7,6 +7,5 @@
 - ``usage``: limits, their windows, and what was used in them.
 - ``store``: keys and usage in Redis, and keys read recently.
 - ``backup``: a backup's file, export and import.
-- ``cli``: the command line and its arguments.
-- ``__main__``: runs the command line.
+- ``__main__``: the command line and its arguments.
 """

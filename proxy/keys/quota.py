@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proxy.keys.api_key import ApiKey, Grant, key_refusal
 from proxy.keys.store import CachedKeyStore
@@ -50,16 +50,16 @@ class Charge:
     headers: Mapping[str, str]
 
 
+@dataclass(eq=False, slots=True)
 class KeyMeter:
     """Counts requests and characters of keys.
 
     Nothing is counted while Redis is away. At most one refund per request is in progress.
     """
 
-    def __init__(self, store: CachedKeyStore, metrics: ProxyMetrics) -> None:
-        self._store = store
-        self._metrics = metrics
-        self._refunds: set[asyncio.Task[None]] = set()
+    _store: CachedKeyStore
+    _metrics: ProxyMetrics
+    _refunds: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     async def close(self) -> None:
         """Wait for refunds, each bounded by Redis' time-out."""

@@ -9,9 +9,16 @@ from typing import Final, TypeVar
 from proxy.keys.api_key import ApiKey
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
 from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError
-from proxy.storage.counters import UsageCounters
 from proxy.storage.recent_copies import Outage, RecentCopies
-from proxy.storage.records import PAGE, Codec, IndexedRecords, RecordContendedError, RecordsFullError, pages
+from proxy.storage.records import (
+    PAGE,
+    Codec,
+    IndexedRecords,
+    RecordContendedError,
+    RecordsFullError,
+    UsageCounters,
+    pages,
+)
 from proxy.storage.redis_keys import RedisKeys
 from shared.protocol.errors import KeysFullError, KeysUnavailableError, UnknownKeyError
 
@@ -81,7 +88,7 @@ class KeyStore:
 
         Missing keys are removed from the index.
         """
-        return await self._records.all_kept()
+        return await self._records.all(forget_missing=True)
 
     async def chars_used(self, ids: Sequence[str]) -> list[dict[str, int]]:
         """Return each key's characters in this UTC day and month."""
@@ -107,7 +114,7 @@ class KeyStore:
         try:
             await self._records.replace(key.id, "", key)
         except RecordsFullError:
-            await self._records.all_kept()  # removes keys that are only in the index
+            await self._records.all(forget_missing=True)  # removes keys that are only in the index
             await self.update(key.id, lambda _: key)
 
     async def update(self, key_id: str, decide: Callable[[ApiKey | None], K]) -> K:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from proxy.storage.connection import RedisConnection
@@ -13,12 +14,12 @@ PURGE_PAGE: Final = 20
 MAX_PURGE_PAGES: Final = 500
 
 
+@dataclass(eq=False, slots=True)
 class OwnedRecords:
     """Records as text, and a list of lines for each owner."""
 
-    def __init__(self, redis: RedisConnection, keys: RedisKeys) -> None:
-        self._redis = redis
-        self._keys = keys
+    _redis: RedisConnection
+    _keys: RedisKeys
 
     async def lines(self, owner: str) -> list[str]:
         """Return the lines of an owner's list."""

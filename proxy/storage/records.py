@@ -1,15 +1,15 @@
-"""Records in Redis: read, listed, and changed by compare-and-set or by time."""
+"""Records in Redis, changed by compare-and-set or by time; counters of usage."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from proxy.storage.connection import Argument, RedisConnection
 from proxy.storage.latest_copy import D, LatestCopy
-from proxy.storage.scripts import write_latest, write_record
+from proxy.storage.scripts import count_usage, refund_usage, write_latest, write_record
 from shared.protocol.errors import PairwayError
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ async def update_record(
     raise RecordContendedError
 
 
+@dataclass(eq=False, slots=True)
 class IndexedRecords(Generic[T]):
     """Records, each with its key, and their ids sorted.
 
@@ -81,32 +82,20 @@ class IndexedRecords(Generic[T]):
     once. ``score`` and ``life`` (the command that limits it, or nothing) are those of a changed record.
     """
 
-    def __init__(
-        self,
-        redis: RedisConnection,
-        codec: Codec[T],
-        index: str,
-        name: Callable[[str], str],
-        *,
-        score: Callable[[T], float] = lambda _: 0.0,
-        life: Callable[[T], Sequence[object]] = lambda _: (),
-        most: int | None = None,
-        max_bytes: int | None = None,
-        page: int = PAGE,
-    ) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._index = index
-        self._name = name
-        self._score = score
-        self._life = life
-        self._most = most
-        self._max_bytes = max_bytes
-        self._page = page
+    redis: RedisConnection
+    codec: Codec[T]
+    index: str
+    name: Callable[[str], str]
+    _: KW_ONLY
+    score: Callable[[T], float] = lambda _: 0.0
+    life: Callable[[T], Sequence[object]] = lambda _: ()
+    most: int | None = None
+    max_bytes: int | None = None
+    page: int = PAGE
 
     async def get(self, record_id: str) -> T | None:
         """Return a record; None if absent or unreadable."""
-        return self._codec.decode(await self._redis.call("GET", self._name(record_id)))
+        return self.codec.decode(await self.redis.call("GET", self.name(record_id)))
 
     async def update(self, record_id: str, decide: Callable[[T | None], C]) -> C:
         """Write what ``decide`` makes of a record, as ``update_record``.
@@ -117,8 +106,8 @@ class IndexedRecords(Generic[T]):
         """
 
         async def read() -> tuple[T | None, str]:
-            text: str | None = await self._redis.call("GET", self._name(record_id))
-            record = self._codec.decode(text)
+            text: str | None = await self.redis.call("GET", self.name(record_id))
+            record = self.codec.decode(text)
             if record is None and text is not None:
                 raise RecordContendedError
             return record, text or ""
@@ -134,10 +123,10 @@ class IndexedRecords(Generic[T]):
         Raises:
             RecordsFullError: a new one would be one too many.
         """
-        keys = self._name(record_id), (self._index,)
-        after, most = self._codec.encode(record), self._most or 0
-        values = after, tuple(self._life(record)), record_id, self._score(record), most
-        written = await write_record(self._redis, *keys, before, *values)
+        keys = self.name(record_id), (self.index,)
+        after, most = self.codec.encode(record), self.most or 0
+        values = after, tuple(self.life(record)), record_id, self.score(record), most
+        written = await write_record(self.redis, *keys, before, *values)
         if written < 0:
             raise RecordsFullError
         return bool(written)
@@ -150,86 +139,82 @@ class IndexedRecords(Generic[T]):
         milliseconds = int(seconds * 1000)
         for batch in pages(tuple(records), PAGE) if records else iter([()]):
             commands: list[Sequence[Argument]] = [
-                ("SET", self._name(each), self._codec.encode(records[each]), "PX", milliseconds) for each in batch
+                ("SET", self.name(each), self.codec.encode(records[each]), "PX", milliseconds) for each in batch
             ]
             if batch:
-                commands.append(("ZADD", self._index, *(part for each in batch for part in (at, each))))
-            commands.append(("ZREMRANGEBYSCORE", self._index, "-inf", at - seconds))
-            if self._most is not None:
-                commands.append(("ZREMRANGEBYRANK", self._index, 0, -self._most - 1))
-            await self._redis.send([*commands, ("PEXPIRE", self._index, milliseconds)])
+                commands.append(("ZADD", self.index, *(part for each in batch for part in (at, each))))
+            commands.append(("ZREMRANGEBYSCORE", self.index, "-inf", at - seconds))
+            if self.most is not None:
+                commands.append(("ZREMRANGEBYRANK", self.index, 0, -self.most - 1))
+            await self.redis.send([*commands, ("PEXPIRE", self.index, milliseconds)])
 
-    async def all(self) -> dict[str, T | None]:
+    async def all(self, *, forget_missing: bool = False) -> dict[str, T | None]:
         """Return records by id in the index's order; None: unreadable."""
-        return await self._list(("ZRANGE", self._index, 0, -1), forget_missing=False)
-
-    async def all_kept(self) -> dict[str, T | None]:
-        """Return what ``all`` does; forget ids without a record."""
-        return await self._list(("ZRANGE", self._index, 0, -1), forget_missing=True)
+        return await self._list(("ZRANGE", self.index, 0, -1), forget_missing=forget_missing)
 
     async def latest(self) -> dict[str, T | None]:
         """Return the latest ``most`` records, the last one first."""
-        return await self._list(("ZREVRANGE", self._index, 0, (self._most or 0) - 1), forget_missing=False)
+        return await self._list(("ZREVRANGE", self.index, 0, (self.most or 0) - 1), forget_missing=False)
 
     async def _list(self, order: Sequence[Argument], *, forget_missing: bool) -> dict[str, T | None]:
-        ids: list[str] = await self._redis.call(*order)
+        ids: list[str] = await self.redis.call(*order)
         found: dict[str, T | None] = {}
-        for page in pages(ids, self._page):
+        for page in pages(ids, self.page):
             texts = dict(zip(page, await self._texts(page), strict=True))
             if forget_missing and (missing := [each for each, text in texts.items() if text is None]):
-                await self._redis.call("ZREM", self._index, *missing)
-            found |= {each: self._codec.decode(text) for each, text in texts.items() if text}
+                await self.redis.call("ZREM", self.index, *missing)
+            found |= {each: self.codec.decode(text) for each, text in texts.items() if text}
         return found
 
     async def _texts(self, page: Sequence[str]) -> list[str | None]:
-        if self._max_bytes is not None:
-            return await self._redis.send([("GETRANGE", self._name(each), 0, self._max_bytes - 1) for each in page])
-        return await self._redis.call("MGET", *map(self._name, page), timeouts=2)
+        if self.max_bytes is not None:
+            return await self.redis.send([("GETRANGE", self.name(each), 0, self.max_bytes - 1) for each in page])
+        return await self.redis.call("MGET", *map(self.name, page), timeouts=2)
 
 
+@dataclass(eq=False, slots=True)
 class ExpiringRecords(Generic[T]):
     """Records without an index; ``name`` returns a record's key."""
 
-    def __init__(self, redis: RedisConnection, codec: Codec[T], name: Callable[[str], str]) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._name = name
+    redis: RedisConnection
+    codec: Codec[T]
+    name: Callable[[str], str]
 
     async def put(self, records: Mapping[str, T], seconds: float) -> None:
         """Write records for ``seconds``."""
         milliseconds = int(seconds * 1000)
         for page in pages(tuple(records), PAGE):
-            texts = ((self._name(each), self._codec.encode(records[each])) for each in page)
-            await self._redis.send([("SET", name, text, "PX", milliseconds) for name, text in texts])
+            texts = ((self.name(each), self.codec.encode(records[each])) for each in page)
+            await self.redis.send([("SET", name, text, "PX", milliseconds) for name, text in texts])
 
     async def get(self, ids: Sequence[str]) -> dict[str, T]:
         """Return the readable records of these."""
         found: dict[str, T] = {}
         for page in pages(ids, PAGE):
-            texts: list[str | None] = await self._redis.call("MGET", *map(self._name, page), timeouts=2)
-            decoded = zip(page, map(self._codec.decode, texts), strict=True)
+            texts: list[str | None] = await self.redis.call("MGET", *map(self.name, page), timeouts=2)
+            decoded = zip(page, map(self.codec.decode, texts), strict=True)
             found |= {each: record for each, record in decoded if record is not None}
         return found
 
 
+@dataclass(eq=False, slots=True)
 class LastSeen:
     """Names with their last Unix times, forgotten after ``seconds``."""
 
-    def __init__(self, redis: RedisConnection, key: str, seconds: int) -> None:
-        self._redis = redis
-        self._key = key
-        self._seconds = seconds
+    redis: RedisConnection
+    key: str
+    seconds: int
 
     async def write(self, seen: Mapping[str, float], now: float) -> None:
         """Write times unless Redis has later ones; forget old names."""
         times = [part for name, at in seen.items() for part in (at, name)]
-        added = [("ZADD", self._key, "GT", *times)] if times else []
-        forget = ("ZREMRANGEBYSCORE", self._key, "-inf", now - self._seconds), ("EXPIRE", self._key, self._seconds)
-        await self._redis.send([*added, *forget])
+        added = [("ZADD", self.key, "GT", *times)] if times else []
+        forget = ("ZREMRANGEBYSCORE", self.key, "-inf", now - self.seconds), ("EXPIRE", self.key, self.seconds)
+        await self.redis.send([*added, *forget])
 
     async def read(self) -> dict[str, float]:
         """Return all names with their times."""
-        members: list[tuple[str, float]] = await self._redis.call("ZRANGE", self._key, 0, -1, "WITHSCORES")
+        members: list[tuple[str, float]] = await self.redis.call("ZRANGE", self.key, 0, -1, "WITHSCORES")
         return {name: at for name, at in members}  # noqa: C416 - redis-py has lists here
 
 
@@ -238,34 +223,28 @@ def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 
+@dataclass(eq=False, slots=True)
 class LatestRecords(Generic[D]):
     """The records in Redis, which live for ``seconds`` after the last renewal."""
 
-    def __init__(
-        self, redis: RedisConnection, codec: Codec[D], register: str, name: Callable[[D], str], seconds: int
-    ) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._register = register
-        self._name = name
-        self._seconds = seconds
+    redis: RedisConnection
+    codec: Codec[D]
+    register: str
+    name: Callable[[D], str]
+    seconds: int
 
     async def read(self, *, renew: bool) -> list[D]:
         """Return readable records; ``renew`` restarts their life."""
-        texts: dict[str, str] = await self._redis.call("HGETALL", self._register)
+        texts: dict[str, str] = await self.redis.call("HGETALL", self.register)
         if renew and texts:
-            await self._redis.call("EXPIRE", self._register, self._seconds)
-        decoded = map(self._codec.decode, texts.values())
+            await self.redis.call("EXPIRE", self.register, self.seconds)
+        decoded = map(self.codec.decode, texts.values())
         return [each for each in decoded if each is not None]
 
     async def write(self, records: Iterable[D]) -> None:
         """Write records unless Redis has later ones."""
-        rows = [(self._name(each), each.at, self._codec.encode(each)) for each in records]
-        await write_latest(self._redis, self._register, rows, self._seconds)
-
-    async def delete(self, names: Sequence[str]) -> None:
-        """Delete the records of these names (at least one)."""
-        await self._redis.call("HDEL", self._register, *names)
+        rows = [(self.name(each), each.at, self.codec.encode(each)) for each in records]
+        await write_latest(self.redis, self.register, rows, self.seconds)
 
     async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
         """Merge a copy with Redis, in both directions.
@@ -278,4 +257,42 @@ class LatestRecords(Generic[D]):
         if missing := copy.missing_in(stored):
             await self.write(missing)
         if expired := copy.expired_in(stored):
-            await self.delete(expired)
+            await self.redis.call("HDEL", self.register, *expired)
+
+
+@dataclass(eq=False, slots=True)
+class UsageCounters:
+    """Counters; each expires, and none falls below 0."""
+
+    redis: RedisConnection
+
+    async def count(
+        self,
+        record: str,
+        counters: Sequence[str],
+        limits: Sequence[str],
+        amounts: Sequence[int],
+        lifetimes: Sequence[int],
+    ) -> tuple[int, Sequence[int]] | None:
+        """Count all amounts, or none, as ``count_usage`` does; return the place of the exceeded limit, and the counts."""
+        answer = await count_usage(self.redis, record, counters, limits, amounts, lifetimes)
+        return None if answer is None else (answer[0], answer[1:])
+
+    async def refund(self, counters: Sequence[str], amount: int) -> None:
+        """Subtract an amount from the counters that still exist."""
+        await refund_usage(self.redis, counters, amount)
+
+    async def read(self, counters: Sequence[str]) -> list[int | None]:
+        """Return the counts, None where nothing was counted."""
+        counts: list[str | None] = await self.redis.call("MGET", *counters)
+        return [None if count is None else int(count) for count in counts]
+
+    async def raise_to(self, counter: str, least: int, lifetime: int) -> None:
+        """Raise a counter to at least this number, for ``lifetime`` seconds."""
+        for _ in range(MAX_TRIES):
+            used: str | None = await self.redis.call("GET", counter)
+            if int(used or 0) >= least:
+                return
+            life = "EXPIRE", lifetime
+            if await write_record(self.redis, counter, (), used or "", str(least), life, "", 0, 0):
+                return

@@ -284,10 +284,7 @@ _KEY_FIELD: Final = "auth_key"
 
 
 def find_authorization(peer: Peer, body: bytes) -> str | None:
-    """Return the body's key as a bearer's, None without one.
-
-    One in the URL is no key.
-    """
+    """Return the body's key as a bearer's; one in the URL is none."""
     return as_bearer(find_key(peer.headers.get("content-type", ""), body, (_KEY_FIELD,)))
 
 
@@ -312,14 +309,8 @@ def render_results(asked: TextRequest, results: Sequence[Translation]) -> bytes:
     items: list[dict[str, object]] = []
     for text, result in zip(asked.texts, results, strict=True):
         detected = asked.source_code or (source_code(result.detected.lang) if result.detected else default)
-        items.append(
-            {
-                "detected_source_language": detected,
-                "text": result.translation,
-                "billed_characters": len(text),
-                **asked.item_members,
-            }
-        )
+        item = {"detected_source_language": detected, "text": result.translation, "billed_characters": len(text)}
+        items.append(item | asked.item_members)
     return to_json({"translations": items})
 
 
@@ -378,10 +369,8 @@ async def answer_usage(exchange: RequestExchange, _: Fields) -> bytes:
 
 def render_usage(key: ApiKey | None, usage: UsageResult | None) -> bytes:
     """Return the JSON of a key's month; without keys, of nothing used."""
-    used = 0
-    for window in () if usage is None else usage.windows:
-        if window.limit is CHARS_PER_MONTH:
-            used = window.used
+    windows = () if usage is None else usage.windows
+    used = sum(window.used for window in windows if window.limit is CHARS_PER_MONTH)
     most = None if key is None else CHARS_PER_MONTH.of(key)
     return to_json({"character_count": used, "character_limit": UNLIMITED if most is None else most})
 

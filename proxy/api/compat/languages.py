@@ -73,11 +73,7 @@ def parse_code(code: str, field: str) -> str:
 
 
 def parse_source(code: str, field: str) -> str:
-    """Return the tag of a source language, AUTO for "" and auto.
-
-    Raises:
-        UnsupportedLanguageError: as :func:`parse_code`.
-    """
+    """Return the tag as :func:`parse_code` does, AUTO for "" and auto."""
     return AUTO if code.strip().lower() in {"", AUTO} else parse_code(code, field)
 
 
@@ -125,9 +121,7 @@ async def served_list(parts: ProxyContext, render: Render) -> bytes:
 
 def known_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> dict[str, list[str]]:
     """Return the targets of each source language, sorted; pivots included."""
-    pairs = set(snapshot.ready)
-    if pivots is not None:
-        pairs.update(pivot_pairs(snapshot, pivots))
+    pairs = snapshot.ready.keys() | (pivot_pairs(snapshot, pivots) if pivots is not None else ())
     targets: dict[str, list[str]] = {}
     for pair in sorted(pairs):
         targets.setdefault(pair.source, []).append(pair.target)

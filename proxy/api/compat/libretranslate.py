@@ -33,6 +33,7 @@ from proxy.keys.api_key import id_of
 from proxy.keys.authenticator import WrongScopeError
 from proxy.keys.usage import MINUTE_SECONDS
 from proxy.routing.pivots import PivotOrder, pairs_of_kin
+from shared.http.app_setup import Handler
 from shared.http.problems import JSON, JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.languages import CACHED_TAGS, language_and_script
@@ -113,7 +114,7 @@ def describe(error: PairwayError) -> tuple[int, str]:
 
 
 def missing(name: str) -> RefusalError:
-    """Return the error for a missing field."""
+    """Refuse a missing field."""
     return RefusalError(f"Invalid request: missing {name} parameter")
 
 
@@ -123,7 +124,7 @@ def over_limit(error: TooLargeError) -> RefusalError:
 
 
 def not_supported(value: object) -> RefusalError:
-    """Return the error for an unknown language."""
+    """Refuse an unknown language."""
     return RefusalError(f"{str(value)[:40]} is not supported")
 
 
@@ -234,11 +235,7 @@ KEYS: Final = KeyPlaces(early_authorization, find_authorization)
 
 
 def read_question(fields: Fields) -> Question:
-    """Return the checked fields, in LibreTranslate's order.
-
-    Raises:
-        PairwayError: one is missing or wrong.
-    """
+    """Return the fields, checked in LibreTranslate's order; raise PairwayError."""
     members = fields.members
     texts, is_list = read_texts(fields)
     for name in ("source", "target"):
@@ -273,11 +270,7 @@ def _alternatives(value: object) -> int:
 
 
 def read_texts(fields: Fields) -> tuple[list[str], bool]:
-    """Return the texts of ``q``, and whether it is a list.
-
-    Raises:
-        RefusalError: it is missing, or has other types.
-    """
+    """Return the texts of ``q``, and whether it is a list; or raise RefusalError."""
     value = fields.members.get("q")
     if not value:
         raise missing("q")
@@ -294,11 +287,7 @@ def read_texts(fields: Fields) -> tuple[list[str], bool]:
 
 
 async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the answer to ``POST /translate``, with ``q``, ``source`` and ``target``.
-
-    Raises:
-        PairwayError: a field is missing or wrong, or there is no translation.
-    """
+    """Return the answer to ``POST /translate``, with ``q``, ``source`` and ``target``."""
     question = read_question(fields)
     options: dict[str, object] = {}
     if question.text_format is TextFormat.HTML:
@@ -447,14 +436,11 @@ async def serve_health(request: Request) -> Response:
     return JsonBytesResponse(b'{"status":"ok"}')
 
 
-async def refuse_suggestion(_: Request) -> Response:
-    """Answer ``POST /suggest``."""
-    return _error(_FORBIDDEN, NO_SUGGESTIONS)
+def _forbidden(text: str) -> Handler:
+    async def refuse(_: Request) -> Response:
+        return _error(_FORBIDDEN, text)
 
-
-async def refuse_file(_: Request) -> Response:
-    """Answer ``POST /translate_file``."""
-    return _error(_FORBIDDEN, NO_FILES)
+    return refuse
 
 
 def _error(status: int, text: str) -> Response:
@@ -470,8 +456,8 @@ API: Final = CompatApi(
         CompatRoute(("GET",), "/languages", serve_languages),
         CompatRoute(("GET",), "/frontend/settings", serve_settings),
         CompatRoute(("GET",), "/health", serve_health),
-        CompatRoute(("POST",), "/suggest", refuse_suggestion),
-        CompatRoute(("POST",), "/translate_file", refuse_file),
+        CompatRoute(("POST",), "/suggest", _forbidden(NO_SUGGESTIONS)),
+        CompatRoute(("POST",), "/translate_file", _forbidden(NO_FILES)),
     ),
     render_error,
     # Quotes inside a text are escaped, so the mark is a name or a whole value.

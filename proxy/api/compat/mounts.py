@@ -49,14 +49,13 @@ def translate_handler(apis: Sequence[CompatApi]) -> Handler:
 
 def fast_handlers(apis: Sequence[CompatApi]) -> dict[str, Handler]:
     """Return the handlers of POSTs that go past FastAPI's layers, by path."""
-    handlers: dict[str, Handler] = {}
-    for api in apis:
-        for route in api.routes:
-            if route.is_fast:
-                handlers[_joined(api.prefix, route.path)] = _with_errors_of(api, route.handler)
-                if route.at_root:
-                    handlers[route.path] = _with_errors_of(api, route.handler)
-    return handlers
+    return {
+        path: _with_errors_of(api, route.handler)
+        for api in apis
+        for route in api.routes
+        if route.is_fast
+        for path in _served_paths(api, route)
+    }
 
 
 def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
@@ -68,9 +67,8 @@ def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
         routes = APIRouter(include_in_schema=False)
         for route in api.routes:
             handler, methods = _with_errors_of(api, route.handler), _served_methods(route)
-            routes.add_api_route(_joined(api.prefix, route.path), handler, methods=methods)
-            if route.at_root:
-                routes.add_api_route(route.path, handler, methods=methods)
+            for path in _served_paths(api, route):
+                routes.add_api_route(path, handler, methods=methods)
         refuse = _refuse_path(api)
         for path in {api.prefix, api.prefix + "/{path:path}"}:
             routes.add_api_route(path, refuse, methods=_ALL_METHODS)
@@ -106,8 +104,10 @@ def _first_segment(path: str) -> str:
     return path[1:].partition("/")[0]
 
 
-def _joined(prefix: str, path: str) -> str:
-    return prefix if path == "/" else prefix + path
+def _served_paths(api: CompatApi, route: CompatRoute) -> list[str]:
+    """Return a route's path under the prefix, and that at the root."""
+    prefixed = api.prefix if route.path == "/" else api.prefix + route.path
+    return [prefixed, route.path] if route.at_root else [prefixed]
 
 
 def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
@@ -115,8 +115,7 @@ def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
 
     async def serve(request: Request) -> Response:
         render_errors_with(request, renderer)
-        if api.trace_header:
-            add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
+        _add_trace(request, api)
         return await handler(request)
 
     return serve
@@ -124,14 +123,17 @@ def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
 
 def _renderer_of(api: CompatApi) -> ErrorRenderer:
     """Return the API's renderer of errors; they too have its trace."""
-    if not api.trace_header:
-        return api.render_error
 
     def render(request: Request, error: PairwayError) -> Response:
-        add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
+        _add_trace(request, api)
         return api.render_error(request, error)
 
     return render
+
+
+def _add_trace(request: Request, api: CompatApi) -> None:
+    if api.trace_header:
+        add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
 
 
 def _shared_handler(api: CompatApi, shared: SharedTranslate) -> Handler:
@@ -208,10 +210,7 @@ def _refuse_path(api: CompatApi) -> Handler:
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
         methods = {
-            method
-            for route in api.routes
-            if _joined(api.prefix, route.path) == path
-            for method in _served_methods(route)
+            method for route in api.routes if _served_paths(api, route)[0] == path for method in _served_methods(route)
         }
         shown = mask_secrets(path)
         if methods:
