@@ -13,10 +13,7 @@ from shared.languages import LanguagePair
 
 
 class Selection(NamedTuple):
-    """A chosen replica; without ``permit`` if its breaker is open.
-
-    That is when most replicas look bad.
-    """
+    """A chosen replica; ``permit`` is None if most replicas look bad."""
 
     url: str
     pair: LanguagePair
@@ -28,8 +25,8 @@ class Selection(NamedTuple):
 class Attempt(InFlightRequest):
     """One request to one replica, in flight while the block lasts.
 
-    ``label`` is the result for metrics; ``full_for`` the seconds that a full replica asked us to wait. An attempt that
-    ``timed_out`` counts as a failure only if it was overdue.
+    ``label`` is for metrics; ``full_for``: seconds that a full replica asked for. If it ``timed_out``, it failed only
+    if overdue.
     """
 
     __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")

@@ -44,8 +44,7 @@ LONGEST_BREAKER_WAIT_SECONDS: Final = 5.0
 class ModelLatency:
     """A model's latency for a pair, per unit of work.
 
-    A request is late after ``late_seconds``; ``is_slow``: all requests are late now. ``hedge_debt``: hedges that the
-    model's requests have not earned yet (``proxy/forwarding/hedging.py``).
+    A request is late after ``late_seconds``; ``is_slow``: all are late now. ``hedge_debt``: hedges not earned yet.
     """
 
     _latencies: list[float] = field(default_factory=list[float])
@@ -179,10 +178,7 @@ class LocalStats:
         return min(LONGEST_BREAKER_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost) -> Attempt:
-        """Return an attempt, a context manager.
-
-        A replica that left the fleet may still answer.
-        """
+        """Return an attempt, also at a replica that left the fleet."""
         stats = self.pair_replica_stats(selection.url, selection.pair)
         return Attempt(self.record, selection, stats, self.now(), cost)
 

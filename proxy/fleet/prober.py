@@ -66,7 +66,7 @@ class Prober:
     async def probe_all(self) -> None:
         """Sweep the fleet: probe replicas that the leader does not report healthy.
 
-        Its other entries do not count (docs/decisions/0012-operator-changes.md). The first sweep waits for all probes.
+        Its other entries do not count (docs/decisions/0012-operator-changes.md). The first sweep waits for all.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():

@@ -30,8 +30,8 @@ MAX_REMEMBERED_PAIRS: Final = 20_000
 class Registry:
     """The fleet's state, changed on the event loop only.
 
-    ``report_ttl`` is a shared report's life in seconds, ``clock`` returns Unix seconds. ``swept`` is set after the
-    first sweep. ``snapshot`` is replaced whole.
+    ``snapshot`` is replaced whole. ``report_ttl``: a shared report's life in seconds; ``clock`` returns Unix seconds.
+    ``swept`` is set after the first sweep.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Registry:
     def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]], unresolved: Collection[str] = ()) -> None:
         """Set names' addresses; replicas without a name leave the fleet.
 
-        An ``unresolved`` name of which operators expect no replica keeps only addresses that are ready.
+        An ``unresolved`` name whose replicas operators retired keeps only ready addresses.
         """
         before = self._addresses
         absent = {name for name in unresolved if self.expected.is_retired(name)}

@@ -32,7 +32,7 @@ _PAIRS: Final[TypeAdapter[ServedPairs]] = TypeAdapter(ServedPairs)
 class FleetStore:
     """The fleet in Redis; every key expires. ``clock`` returns Unix seconds.
 
-    A command takes at most ``timeout`` seconds, a batch of records twice that. Failures raise StoreUnavailableError.
+    A command takes at most ``timeout`` seconds, a batch twice that. Failures raise StoreUnavailableError.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:

@@ -60,8 +60,7 @@ class Forwarder:
     async def send(self, leg: Leg) -> bytes:
         """Return the body of the first replica that serves the leg.
 
-        Raises:
-            PairwayError: no replica could, or one failed after a delta was passed on.
+        Raises PairwayError if none could, or one failed after a delta was passed on.
         """
         progress = LegProgress(leg)
         try:
@@ -108,10 +107,7 @@ class Forwarder:
     async def _try(self, selection: Selection, progress: LegProgress, hedge: Hedge | None = None) -> bytes:
         """Return the body of one replica's translation; a ``hedge`` may win.
 
-        Raises:
-            AttemptFailedError: the replica did not serve the request; another may.
-            HedgeWonError: the hedge was answered first.
-            PairwayError: an error that any replica would give, or the replica failed after a delta.
+        Raises AttemptFailedError where another replica may serve, HedgeWonError, or else PairwayError.
         """
         leg, call, url = progress.leg, progress.leg.call, selection.url
         progress.tried_urls.add(url)

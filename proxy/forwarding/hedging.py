@@ -59,10 +59,7 @@ class HedgingPolicy:
         latency.hedge_debt = max(0.0, latency.hedge_debt - HEDGE_SHARE)
 
     def delay(self, first: Selection, progress: LegProgress, snapshot: Snapshot) -> float | None:
-        """Return the seconds before the hedge; None without one.
-
-        Streams have none, nor have requests while the whole fleet is slow.
-        """
+        """Return the seconds before the hedge; None for streams and slow fleets."""
         leg = progress.leg
         if leg.sink is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
             return None
@@ -91,9 +88,9 @@ class HedgingPolicy:
 
 
 class Hedge:
-    """Context manager that starts a second attempt after ``delay`` seconds.
+    """Starts a second attempt after ``delay`` seconds, by ``begin`` (None: refused).
 
-    ``begin`` starts it, or returns None if it is refused. The ``first`` attempt's call is abandoned if the second wins.
+    The ``first`` attempt's call is abandoned if the second wins.
     """
 
     __slots__ = ("_begin", "_delay", "_timer", "first", "second", "state")

@@ -20,8 +20,7 @@ log = logging.getLogger(__name__)
 def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     """Return a key's RateLimit headers, {} if it has no limits.
 
-    They follow draft-ietf-httpapi-ratelimit-headers-06; all except RateLimit-Policy describe the exceeded or first
-    limit.
+    By draft-ietf-httpapi-ratelimit-headers-06; all but RateLimit-Policy describe the exceeded or first limit.
     """
     policies: list[str] = []
     headers: dict[str, str] = {}
@@ -52,9 +51,9 @@ class Charge:
 
 @dataclass(eq=False, slots=True)
 class KeyMeter:
-    """Counts requests and characters of keys.
+    """Counts requests and characters of keys; nothing while Redis is away.
 
-    Nothing is counted while Redis is away. At most one refund per request is in progress.
+    At most one refund per request is in progress.
     """
 
     _store: CachedKeyStore
@@ -73,10 +72,8 @@ class KeyMeter:
     async def charge(self, key: ApiKey, chars: int) -> Charge:
         """Charge characters to a key's day and month.
 
-        Raises:
-            RateLimitedError: the day or the month has too few characters left.
-            TooLargeError: the request exceeds the limit of a whole day or month.
-            PairwayError: the key was revoked, or cannot be looked up now.
+        Raises RateLimitedError if too few are left, TooLargeError for more than a whole day's or month's, PairwayError
+        if the key was revoked or cannot be looked up.
         """
         for limit in (CHARS_PER_DAY, CHARS_PER_MONTH):
             most = limit.of(key)

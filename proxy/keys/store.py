@@ -86,7 +86,7 @@ class KeyStore:
     async def records(self) -> dict[str, ApiKey | None]:
         """Return keys by id, oldest first, None if unreadable.
 
-        Missing keys are removed from the index.
+        Missing ones leave the index.
         """
         return await self._records.all(forget_missing=True)
 
@@ -120,11 +120,8 @@ class KeyStore:
     async def update(self, key_id: str, decide: Callable[[ApiKey | None], K]) -> K:
         """Write what ``decide`` makes of the key; None keeps it.
 
-        ``decide`` is called again if the key changed meanwhile.
-
-        Raises:
-            KeysFullError: a new key would exceed ``MAX_KEYS``.
-            UnknownKeyError: the key changed at every try, or another version wrote it.
+        It is called again if the key changed meanwhile. Raises KeysFullError beyond ``MAX_KEYS``; UnknownKeyError if
+        the key changed at every try, or another version wrote it.
         """
         try:
             return await self._records.update(key_id, decide)
@@ -176,7 +173,7 @@ MAX_TURN_SECONDS: Final = 1.0
 
 
 class CachedKeyStore:
-    """Cache of keys in front of the store; ``clock`` gives monotonic seconds.
+    """Cache of keys in front of the store; ``clock`` is monotonic.
 
     Every method raises KeysUnavailableError if it needs Redis while Redis is away.
     """
@@ -212,7 +209,7 @@ class CachedKeyStore:
     async def _read_stranger(self, key_id: str) -> ApiKey | None:
         """Read a key that is not known here, in its turn.
 
-        Those who wait too long say nothing about Redis, so no outage begins.
+        Waiting too long says nothing about Redis, so no outage begins.
         """
         if self._waiting_strangers >= MAX_WAITING_STRANGERS:
             raise KeysUnavailableError

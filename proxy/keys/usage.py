@@ -36,10 +36,7 @@ LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
 
 @dataclass(slots=True)
 class Window:
-    """A UTC minute, day or month, and a key's usage in it.
-
-    ``start`` (inclusive) and ``end`` (exclusive) are Unix seconds.
-    """
+    """A minute, day or month from ``start`` until before ``end``, and usage."""
 
     limit: Limit
     name: str
@@ -66,7 +63,7 @@ def windows_at(now: float) -> tuple[Window, ...]:
 class UsageResult:
     """Usage of a key at ``now``.
 
-    ``counters`` are the Redis keys of the windows, ``exceeded`` is the longest exceeded window.
+    ``counters``: the windows' Redis keys; ``exceeded``: the longest exceeded window.
     """
 
     now: float

@@ -98,8 +98,7 @@ class LanguageDetector:
     def choose(self, scores: LanguageScores, served: Collection[str], where: str) -> Detected:
         """Return the likeliest served language; ``confidence`` is its share among served languages.
 
-        Raises:
-            LanguageUndetectedError: no letters, or no served language; ``where`` names the text.
+        Raises LanguageUndetectedError without letters or a served language; ``where`` names the text.
         """
         ranking = self._rank(scores, served)
         if not ranking.is_certain:
@@ -110,7 +109,7 @@ class LanguageDetector:
     def list_candidates(self, scores: LanguageScores, served: Collection[str]) -> Detection:
         """Return the likeliest served language, if any, and all candidates.
 
-        ``confidence`` is a share among served languages, and less if these are unlikely together.
+        ``confidence``: a share among served languages; less if these are unlikely together.
         """
         ranking = self._rank(scores, served)
         total = max(ranking.total, MIN_SERVED_SHARE)

@@ -17,10 +17,7 @@ LONGEST_PAIR_WAIT_SECONDS: Final = 60.0
 
 
 class Route:
-    """Pairs that a request goes through; ``name`` and ``pair`` label metrics.
-
-    ``pair`` is what was asked for, in the languages of models.
-    """
+    """Pairs that a request goes through; ``pair`` is the whole."""
 
     __slots__ = ("languages", "legs", "name", "pair")
 
@@ -40,12 +37,7 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
-    """Return the closest ready pair.
-
-    Raises:
-        UnknownPairError: no known pair can replace it.
-        PairUnavailableError: no such pair is ready now.
-    """
+    """Return the closest ready pair, or raise UnknownPairError or PairUnavailableError."""
     if snapshot.ready.get(pair):  # the common case
         return pair
     candidates = known_pairs(pair, snapshot)
@@ -56,12 +48,7 @@ def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
 
 
 def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: PivotOrder | None) -> Route:
-    """Return the direct route, else the best through a pivot.
-
-    Raises:
-        UnknownPairError: no route is known.
-        PairUnavailableError: no known route is ready now.
-    """
+    """Return the direct route, else through a pivot; errors as ``find_pair``."""
     try:
         return Route((find_pair(pair, snapshot),))
     except (UnknownPairError, PairUnavailableError) as error:

@@ -29,8 +29,7 @@ READ_DELAY_SECONDS: Final = 2.5
 class StatusMonitor:
     """This proxy's figures and events, and all proxies' summaries.
 
-    ``others`` are the summaries of other proxies as last read; ``last_slot`` is the latest slot of which all figures are
-    read. ``clock`` returns Unix seconds.
+    ``others``: as last read; ``last_slot``: the latest of which all figures are read. ``clock`` returns Unix seconds.
     """
 
     def __init__(

@@ -28,10 +28,7 @@ PAGE: Final = 1
 
 
 class ProxySummary(BaseModel):
-    """One proxy: since when it runs, its figures and its events.
-
-    Times are Unix seconds; ``at`` is the time of the summary.
-    """
+    """One proxy at ``at``: since when it runs, its figures and events."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -46,10 +43,7 @@ class ProxySummary(BaseModel):
 
 
 def encode(summary: ProxySummary) -> str:
-    """Return the record, at most ``MAX_SUMMARY_BYTES``.
-
-    If it is larger, the oldest events are left out, then the oldest slots.
-    """
+    """Return the record, at most ``MAX_SUMMARY_BYTES``: without the oldest events, then slots."""
     while True:
         record = summary.model_dump_json(exclude_defaults=True)
         if len(record.encode()) <= MAX_SUMMARY_BYTES or not (summary.events or summary.slots):

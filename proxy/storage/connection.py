@@ -55,9 +55,7 @@ def mapped_errors(timeout: float) -> Generator[None]:
 
 
 class RunningTimeout:
-    """Time-out that stands still while the event loop does.
-
-    A context manager that raises TimeoutError after ``seconds`` in which the loop ran.
+    """Raises TimeoutError after ``seconds`` in which the event loop ran.
 
     A plain time-out fires before the loop looks at an answer that came while it stood still.
     """
@@ -91,8 +89,8 @@ class RunningTimeout:
 class RedisConnection:
     """Connections of one part of the proxy, for few calls.
 
-    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError. Time
-    in which the event loop stands still does not count: Redis is not away because this process is busy.
+    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError. A
+    busy event loop does not count: Redis is not away because this process is busy.
     """
 
     def __init__(self, url: str, timeout: float, max_calls: int) -> None:

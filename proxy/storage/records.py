@@ -36,7 +36,7 @@ class RecordContendedError(Exception):
 class Codec(Generic[T]):
     """A kind of record as text.
 
-    ``parse`` raises ValueError or PairwayError for what another version wrote, which is logged at ``level``.
+    What another version wrote makes ``parse`` raise ValueError or PairwayError, and is logged at ``level``.
     """
 
     kind: str
@@ -60,11 +60,8 @@ async def update_record(
 ) -> C:
     """Write what ``decide`` makes of a record; None keeps it.
 
-    ``read`` returns the record and its stamp, ``replace`` writes another one if it still has that stamp. ``decide`` is
-    called again if the record changed meanwhile.
-
-    Raises:
-        RecordContendedError: it changed at every try.
+    ``read`` returns it and its stamp, ``replace`` writes if it still has that; else all again. Raises
+    RecordContendedError if it changed at every try.
     """
     for _ in range(MAX_TRIES):
         record, stamp = await read()
@@ -76,10 +73,10 @@ async def update_record(
 
 @dataclass(eq=False, slots=True)
 class IndexedRecords(Generic[T]):
-    """Records, each with its key, and their ids sorted.
+    """Records, each with its key ``name(id)``, and their ids sorted.
 
-    ``name`` returns a record's key. ``most`` limits them; ``max_bytes`` limits what is read of one, at most ``page`` at
-    once. ``score`` and ``life`` (the command that limits it, or nothing) are those of a changed record.
+    At most ``most``; of one ``max_bytes`` are read, ``page`` at once. ``score`` and ``life`` (the command that limits
+    it, or nothing) are those of a changed record.
     """
 
     redis: RedisConnection
@@ -100,9 +97,7 @@ class IndexedRecords(Generic[T]):
     async def update(self, record_id: str, decide: Callable[[T | None], C]) -> C:
         """Write what ``decide`` makes of a record, as ``update_record``.
 
-        Raises:
-            RecordContendedError: it changed at every try, or another version wrote it.
-            RecordsFullError: a new one would be one too many.
+        Raises RecordContendedError also for another version's, RecordsFullError for one too many.
         """
 
         async def read() -> tuple[T | None, str]:
@@ -118,11 +113,7 @@ class IndexedRecords(Generic[T]):
         return await update_record(read, replace, decide)
 
     async def replace(self, record_id: str, before: str, record: T) -> bool:
-        """Write a record if its text is ``before`` ('': none yet).
-
-        Raises:
-            RecordsFullError: a new one would be one too many.
-        """
+        """Write if the text is ``before`` ('': none), or raise RecordsFullError."""
         keys = self.name(record_id), (self.index,)
         after, most = self.codec.encode(record), self.most or 0
         values = after, tuple(self.life(record)), record_id, self.score(record), most
@@ -134,7 +125,7 @@ class IndexedRecords(Generic[T]):
     async def put(self, records: Mapping[str, T], *, at: float, seconds: float) -> None:
         """Write records of which we are the only writer, for ``seconds``.
 
-        The index forgets those written longer ago, and the earliest beyond ``most``.
+        The index forgets earlier ones, and the earliest beyond ``most``.
         """
         milliseconds = int(seconds * 1000)
         for batch in pages(tuple(records), PAGE) if records else iter([()]):
@@ -247,10 +238,7 @@ class LatestRecords(Generic[D]):
         await write_latest(self.redis, self.register, rows, self.seconds)
 
     async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
-        """Merge a copy with Redis, in both directions.
-
-        ``on_change`` hears of other proxies' changes before Redis is written.
-        """
+        """Merge with Redis, both ways; ``on_change`` hears of changes before the write."""
         stored = await self.read(renew=renew)
         if copy.merge(stored):
             on_change()
@@ -274,7 +262,7 @@ class UsageCounters:
         amounts: Sequence[int],
         lifetimes: Sequence[int],
     ) -> tuple[int, Sequence[int]] | None:
-        """Count all amounts, or none, as ``count_usage`` does; return the place of the exceeded limit, and the counts."""
+        """Count all amounts or none, as ``count_usage``; return place and counts."""
         answer = await count_usage(self.redis, record, counters, limits, amounts, lifetimes)
         return None if answer is None else (answer[0], answer[1:])
 

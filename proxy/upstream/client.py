@@ -60,11 +60,8 @@ class ReplicaClient:
     ) -> UpstreamCall:
         """Start sending a translation, with ``headers`` added; await the returned call.
 
-        With ``on_delta`` the replica is asked to stream: ``on_delta`` gets every part, also of an answer that did not
-        stream, and the stream's last event is the response.
-
-        Raises:
-            UnreachableError: the URL is invalid.
+        With ``on_delta`` the replica is asked to stream: it gets every part, also of an answer that did not stream; the
+        last event is the response. Raises UnreachableError for an invalid URL.
         """
         endpoint = self._endpoint(url)
         own = "".join([f"{name}: {header_value(value)}\r\n" for name, value in headers.items()])
@@ -81,10 +78,8 @@ class ReplicaClient:
     async def report(self, url: str, known: ReplicaReport | None = None) -> ReplicaReport:
         """Probe a replica, which omits pairs unchanged since the ``known`` report.
 
-        Raises:
-            UnreachableError: nothing listens at the URL.
-            SilentError: no connection or no answer in time: the replica is dead, far away, or very busy.
-            BrokenAnswerError: the answer is no report.
+        Raises UnreachableError if nothing listens, SilentError without connection or answer in time (dead, far away, or
+        very busy), BrokenAnswerError if it is no report.
         """
         endpoint = self._endpoint(url)
         version = None if known is None else known.pairs_version

@@ -71,10 +71,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 class AnswerParser:
-    """Parser of one answer after another; skips interim answers (1xx).
-
-    No byte may follow an answer before the next request.
-    """
+    """Parser of one answer after another; nothing may follow one unasked."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -90,12 +87,9 @@ class AnswerParser:
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> ReplicaResponse | None:
-        """Parse a part; return the response once complete.
+        """Parse a part; return the response, a stream's with its last event.
 
-        A stream is complete with its last event.
-
-        Raises:
-            BrokenAnswerError: the answer is too long or invalid.
+        None: it is incomplete. Raises BrokenAnswerError if it is too long or invalid.
         """
         self.received += len(data)
         error: Exception | None = None
@@ -109,11 +103,7 @@ class AnswerParser:
         return response
 
     def end(self, error: Exception | None) -> ReplicaResponse | None:
-        """Return the response whose end is the end of its connection.
-
-        Raises:
-            BrokenAnswerError: the answer is incomplete, or the connection ended with an error.
-        """
+        """Return what the connection's end completes; else raise BrokenAnswerError."""
         if error is not None or not self._has_head or self._is_framed:
             raise BrokenAnswerError("the connection was closed" if error is None else describe(error))
         self.is_whole = True
@@ -216,7 +206,7 @@ class Endpoint:
     def close_idle(self, unused_since: float = math.inf) -> None:
         """Close connections idle since before ``unused_since``.
 
-        If no request was sent since then either, the endpoint keeps no connection any more.
+        Without a request since then, the endpoint keeps none any more.
         """
         old = [connection for connection in self.idle if connection.idle_since < unused_since]
         self.idle = self.idle[len(old) :]
@@ -226,10 +216,7 @@ class Endpoint:
 
 
 class UpstreamCall:
-    """One request and its response: await it once.
-
-    Cancelling closes the connection, which cancels the work at the replica.
-    """
+    """One request and its response: await it once; cancelling closes the connection."""
 
     __slots__ = ("_future", "_timer", "connection", "endpoint", "is_repeatable", "limit", "message", "reader")
 
@@ -243,10 +230,7 @@ class UpstreamCall:
         reader: StreamReader | None = None,
         is_repeatable: bool = False,
     ) -> None:
-        """Send the request; ``limit`` bounds the answer's bytes.
-
-        A repeatable request is sent again if an idle connection is dead.
-        """
+        """Send it, a repeatable one again if an idle connection is dead."""
         loop = asyncio.get_running_loop()
         self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
         self.is_repeatable = is_repeatable

@@ -148,10 +148,7 @@ def _relayed(status: int, problem: Problem) -> RelayedError:
 
 
 def most_useful_error(errors: Iterable[PairwayError]) -> PairwayError:
-    """Return the client's error after every attempt failed.
-
-    Full or missing replicas come first, because they may be back soon.
-    """
+    """Return the client's error: one that may be over soon first."""
     kinds = (OverloadedError, PairUnavailableError)
 
     def rank(error: PairwayError) -> tuple[int, float]:

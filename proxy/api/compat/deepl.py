@@ -103,8 +103,8 @@ _TRUE: Final = ("1", "true")
 class TextRequest:
     """A translation that DeepL's client asks for.
 
-    ``source_code`` is the source as sent, "" to detect it. ``item_members`` belong to each item of the answer.
-    ``ignored`` are names of fields without effect.
+    ``source_code``: the source as sent, "" to detect it. ``item_members`` belong to each item of the answer.
+    ``ignored`` had no effect.
     """
 
     texts: Sequence[str]
@@ -119,11 +119,7 @@ class TextRequest:
 
 
 def read_text_request(fields: Fields) -> TextRequest:
-    """Return the request of these fields; null and "" mean none.
-
-    Raises:
-        PairwayError: a field is missing or wrong, or cannot be honoured.
-    """
+    """Return the fields' request (null and "": none), or raise PairwayError."""
     members = fields.members
     texts = _texts(members.get("text"))
     target = parse_code(_code(members, "target_lang"), "target_lang")
@@ -284,7 +280,7 @@ _KEY_FIELD: Final = "auth_key"
 
 
 def find_authorization(peer: Peer, body: bytes) -> str | None:
-    """Return the body's key as a bearer's; one in the URL is none."""
+    """Return the body's key as a bearer's, never one in the URL."""
     return as_bearer(find_key(peer.headers.get("content-type", ""), body, (_KEY_FIELD,)))
 
 
@@ -352,7 +348,7 @@ def _small(answer: Callable[[RequestExchange, Fields], Awaitable[bytes]]) -> Han
 async def _receive_parameters(exchange: RequestExchange) -> Fields:
     """Identify the caller; return the parameters in query and body.
 
-    DeepL's client for Python sends a form with its GETs. With a body, a key in the query is left out.
+    DeepL's client for Python sends a form with its GETs. Beside a body, the query's key is left out.
     """
     in_body = await receive_fields(exchange, SMALL_BODY, KEYS)
     if in_body.in_url:

@@ -163,7 +163,7 @@ def _dictionaries(fields: Fields) -> list[Dictionary]:
 def _merged(dictionaries: Sequence[Dictionary]) -> list[Dictionary]:
     """Return one dictionary for each pair; of equal sources the last counts.
 
-    Otherwise each would copy the glossary's entries, on the event loop.
+    Otherwise each would copy the entries, on the event loop.
     """
     merged: dict[LanguagePair, Dictionary] = {}
     for each in dictionaries:
@@ -212,7 +212,7 @@ class GlossaryCall:
 
     @property
     def glossary_id(self) -> str:
-        """The id of the glossary, also for the log; raises PairwayError if it is none."""
+        """The id of the glossary, also for the log; or PairwayError."""
         glossary_id = parse_id(self._shown_id)
         self.exchange.peer.add_log_fields(glossary=glossary_id)
         return glossary_id
@@ -245,10 +245,7 @@ class GlossaryCall:
 
 
 class Version(NamedTuple):
-    """Form of glossaries in one version.
-
-    ``fields`` are those of a new one, ``shape`` returns its JSON.
-    """
+    """A version's form: ``fields`` of a new one, ``shape`` of its JSON."""
 
     fields: Sequence[str]
     read_draft: Callable[[Fields], GlossaryDraft]

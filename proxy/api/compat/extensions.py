@@ -25,10 +25,7 @@ _KISS_CODES: Final = {"no": "nb"}
 
 
 async def answer_kiss(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the answer to ``POST /kiss``: one text, or a batch of them.
-
-    ``src`` is the detected or the sent language.
-    """
+    """Answer ``POST /kiss``: one text or several; ``src`` is detected or sent."""
     is_batch = fields.members.get("texts") is not None
     texts = fields.strings("texts") if is_batch else [fields.text("text")]
     if not is_batch and not isinstance(fields.members.get("text"), str):
@@ -64,7 +61,7 @@ def render_immersive_error(request: Request, error: PairwayError) -> Response:
 def _post(
     answer: Callable[[TranslationRun, Fields], Awaitable[bytes]], *names: str, keys: KeyPlaces, seconds: float
 ) -> tuple[CompatRoute]:
-    """Return an API's only path; ``names`` are its members, ``seconds`` its longest wait."""
+    """Return an API's only path; ``names``: its members, ``seconds``: its wait."""
     body, waits = BodyFormat(JsonReader(names), only_json=True), WaitPolicy(queue_seconds=seconds)
     return (CompatRoute(("POST",), "/", TranslationCodec(answer, body, keys, waits).serve),)
 

@@ -51,7 +51,7 @@ class UnsupportedLanguageError(InvalidRequestError, status=422, code="invalid-re
 
 
 def tag_of(code: str) -> str | None:
-    """Return the canonical tag of another API's code, None without one.
+    """Return a code's canonical tag, None without one.
 
     Case does not matter, and ``_`` is ``-``.
     """
@@ -79,10 +79,7 @@ def parse_source(code: str, field: str) -> str:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def extension_code(tag: str) -> str:
-    """Return the code that browser extensions have for a tag.
-
-    It is the language without script and region, but zh-CN or zh-TW.
-    """
+    """Return browser extensions' code: without script and region, but zh-CN or zh-TW."""
     language, script = language_and_script(tag)
     if language == "zh":
         return "zh-TW" if script == "Hant" else "zh-CN"
@@ -106,13 +103,10 @@ class LanguagesUnknownError(PairUnavailableError, status=500, code="pair-unavail
 
 
 async def served_list(parts: ProxyContext, render: Render) -> bytes:
-    """Return the list of served languages in one API's form.
+    """Return the served languages in one form, or raise LanguagesUnknownError.
 
-    Pairs whose replicas are away are listed as long as the fleet knows them. Clients keep the list for days, so it is
-    never partial.
-
-    Raises:
-        LanguagesUnknownError: the fleet is starting.
+    Pairs whose replicas are away are listed while the fleet knows them. Clients keep the list for days, so it is never
+    partial.
     """
     if why := _incomplete(parts):
         raise LanguagesUnknownError(why)
@@ -129,10 +123,7 @@ def known_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> dict[str, li
 
 
 def silent_urls(registry: Registry) -> list[str]:
-    """Return the fleet's URLs of which no address has ever reported.
-
-    Services of which operators expect no replica are omitted.
-    """
+    """Return URLs of which no address ever reported, except retired services'."""
     reported = {
         name
         for url, names in registry.names.items()
@@ -206,10 +197,7 @@ def deepl_code(tag: str) -> str:
 
 
 def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLanguage]:
-    """Return the languages that translations accept, by code.
-
-    ``targets`` are those of each source.
-    """
+    """Return the languages that translations accept, by code."""
     sources = {code for tag in targets for code in _source_codes(tag)}
     accepted = {code for tag in set(chain.from_iterable(targets.values())) for code in _target_codes(tag)}
     return [CodedLanguage(code, code in sources, code in accepted) for code in sorted(sources | accepted)]
@@ -242,10 +230,7 @@ def _target_codes(tag: str) -> set[str]:
 
 
 def _is_variant(code: str, tag: str) -> bool:
-    """Return whether a tag serves a target code.
-
-    It serves those of other regions only in Chinese, whose codes have scripts.
-    """
+    """Return whether a tag serves a code: other regions' only in Chinese."""
     if not _fits(code, tag):
         return False
     return "-" not in tag or code == tag or code.startswith("zh-")

@@ -83,10 +83,7 @@ class RefusalError(BadRequestError, status=400, code="bad-request", title="The r
 
 
 def render_error(request: Request, error: PairwayError) -> Response:
-    """Render an error as ``{"error": …}``.
-
-    Weblate gets 500 for a fault that passes.
-    """
+    """Render ``{"error": …}``; Weblate gets 500 for a fault that passes."""
     status, text = describe(error)
     agent = request_header(request, "user-agent") or ""
     if status in _SILENCING and agent.startswith(_WEBLATE):
@@ -204,18 +201,18 @@ class Question(NamedTuple):
 
 
 def early_authorization(peer: Peer) -> str | None:
-    """Return the header Authorization if it shows a key, None otherwise.
+    """Return the header Authorization if it shows a key.
 
-    Any other text may be for a web server in between, so the key may still be in the body.
+    Any other text may be for a web server in between, and the key in the body.
     """
     header = peer.headers.get("authorization")
     return header if id_of(parse_bearer(header) or "") else None
 
 
 def find_authorization(peer: Peer, body: bytes) -> str | None:
-    """Return the header Authorization, or the same made of the field ``api_key``.
+    """Return ``api_key`` as the header Authorization, else that header.
 
-    Without fields in the body it is searched in the query.
+    It is in the body, or without fields there in the query.
     """
     content_type = peer.headers.get("content-type", "")
     if has_fields(content_type, body):
@@ -270,7 +267,7 @@ def _alternatives(value: object) -> int:
 
 
 def read_texts(fields: Fields) -> tuple[list[str], bool]:
-    """Return the texts of ``q``, and whether it is a list; or raise RefusalError."""
+    """Return the texts of ``q``, and whether it is a list."""
     value = fields.members.get("q")
     if not value:
         raise missing("q")
@@ -376,7 +373,7 @@ FRONTEND_TIMEOUT: Final = 500
 async def serve_detect(request: Request) -> Response:
     """Answer ``POST /detect``: the languages of one text, or of a list together.
 
-    It counts as a request of the key; no characters are charged.
+    It counts as a request; no characters are charged.
     """
     with exchange_of(request) as exchange:
         parts = exchange.parts

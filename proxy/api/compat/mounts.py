@@ -59,10 +59,7 @@ def fast_handlers(apis: Sequence[CompatApi]) -> dict[str, Handler]:
 
 
 def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
-    """Add the paths of these APIs to an app.
-
-    Other paths under a prefix get the API's own 404 or 405.
-    """
+    """Add these APIs' paths; others under a prefix get 404 or 405."""
     for api in apis:
         routes = APIRouter(include_in_schema=False)
         for route in api.routes:
@@ -76,10 +73,7 @@ def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
 
 
 def find_renderer(apis: Sequence[CompatApi]) -> Callable[[str], ErrorRenderer | None]:
-    """Return a function that finds the renderer of a path's errors.
-
-    It returns None for native paths.
-    """
+    """Return a function from paths to their errors' renderer, None if native."""
     renderers = {api.prefix: _renderer_of(api) for api in apis}
     # A version such as /v2 is a whole API's.
     at_root: Mapping[str, ErrorRenderer] = {
@@ -158,7 +152,7 @@ async def _answer_shared(
 ) -> bytes:
     """Answer a JSON body in the API to which it belongs.
 
-    Where keys are on, a body that shows no key in its head is searched for the API's.
+    Where keys are on, a body without one in its head is searched for the API's.
     """
     codec = shared.codec
     with translation_run(request) as run:

@@ -75,10 +75,7 @@ def health(
     uptime: float,
     now: float,
 ) -> tuple[HealthStatus, bytes]:
-    """Return the fleet's status and its ``Health`` as JSON.
-
-    The status is ``down`` if no pair can be served, ``ok`` if nothing is wrong, otherwise ``degraded``.
-    """
+    """Return the fleet's status and its ``Health`` as JSON."""
     pairs = pair_lines(snapshot, local_stats)
     status = fleet_status(snapshot, pairs, services, redis_error)
     shared: SharedPairFields = {}
@@ -178,7 +175,7 @@ class FleetView:
     async def fleet(self) -> bytes:
         """Return ``Fleet`` as JSON: every replica, and every override in force.
 
-        The event loop runs between two replicas, because thousands of pairs take 20 ms.
+        The loop runs between two replicas: thousands of pairs take 20 ms.
         """
         lines: list[bytes] = []
         for replica in self.registry.snapshot.replicas.values():
@@ -225,10 +222,7 @@ class PairStatus(BaseModel):
 
 
 class FleetStatus(BaseModel):
-    """The answer to ``GET /status/data``, what is worst first.
-
-    Without ``now``, the Unix time of the answer, which is added when it is sent.
-    """
+    """``GET /status/data``, the worst first; ``now`` is added when it is sent."""
 
     status: HealthStatus
     version: str

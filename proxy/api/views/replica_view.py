@@ -56,10 +56,7 @@ class ReplicaHealth(BaseModel):
 
 
 class LastReport(BaseModel):
-    """The last good report, with its age in seconds.
-
-    The server's load and capacity include the requests of all proxies.
-    """
+    """The last good report, of all proxies' requests; its age in seconds."""
 
     age_s: float
     replica_id: str
@@ -148,10 +145,7 @@ class ReplicaStatus(BaseModel):
 
 @dataclass(slots=True)
 class ReplicaView:
-    """One replica by its last report and this proxy's own statistics.
-
-    ``now`` is Unix seconds.
-    """
+    """One replica by its last report and our statistics; ``now``: Unix seconds."""
 
     replica: Replica
     snapshot: Snapshot
