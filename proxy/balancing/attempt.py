@@ -60,8 +60,3 @@ class Attempt(InFlightRequest):
     def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
         """Record the outcome."""
         self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
-
-    def record_hedge_won(self) -> None:
-        """Record that the hedge was faster: a failure."""
-        self.stats.record_minimum_latency(self)
-        self.outcome = AttemptOutcome.FAILED

@@ -106,10 +106,6 @@ class PairStats:
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
 
-    def others_answered(self, url: str, since: float) -> bool:
-        """Return whether another replica answered after ``since``."""
-        return any(at > since for other, at in self.answered_at.items() if other != url)
-
     def unreliable(self) -> frozenset[str]:
         """Return the replicas with a recent failure."""
         return frozenset(self.outliers).union(url for url, stats in self.suspects.items() if stats.failures)
@@ -202,7 +198,8 @@ class LocalStats:
             stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
             pair_stats.suspects[url] = stats
         elif outcome is AttemptOutcome.REFUSED:
-            stats.record_refusal(permit, attempt.label)
+            stats.refused = True  # until something succeeds
+            stats.record_failure(permit, attempt.label, at_once=True)
             pair_stats.suspects[url] = stats
         else:
             if outcome is AttemptOutcome.FULL:

@@ -65,8 +65,10 @@ def mark_stalled_replicas(local_stats: LocalStats) -> None:
             if since is None:
                 continue
             pair_stats.suspects[url] = stats
-            if pair_stats.others_answered(url, since) or stats.failed_at > since:
-                stats.mark_stalled()
+            others_answered = any(at > since for other, at in pair_stats.answered_at.items() if other != url)
+            if others_answered or stats.failed_at > since:
+                stats.is_stalled = True
+                stats.notify_lost()
 
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:

@@ -229,11 +229,6 @@ class PairReplicaStats:
         if permit is not None:
             self.breaker.record_failure(permit, at_once=at_once)
 
-    def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
-        """Record a refusal, until something succeeds."""
-        self.refused = True
-        self.record_failure(permit, reason, at_once=True)
-
     def record_progress(self) -> None:
         """Record progress, which ends a stall."""
         self.progressed_at = self._clock()
@@ -270,11 +265,6 @@ class PairReplicaStats:
             self.record_failure(None, self.failed_with)
         else:
             self.record_failure(self.breaker.acquire(), "canary failed")
-
-    def mark_stalled(self) -> None:
-        """Mark as stalled; notify the requests."""
-        self.is_stalled = True
-        self.notify_lost()
 
     def notify_lost(self) -> None:
         """Notify the requests of the loss."""

@@ -70,8 +70,8 @@ class Prober:
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
-            urls_by_name, *_ = await asyncio.gather(
-                self._discovery.expand(registry.fleet_urls()), registry.sync_overrides(), registry.sync_expected()
+            urls_by_name, _ = await asyncio.gather(
+                self._discovery.expand(registry.fleet_urls()), registry.sync_changes()
             )
             registry.set_addresses(urls_by_name, self._discovery.unresolved)
             self._publish_results(())

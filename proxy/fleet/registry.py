@@ -117,10 +117,6 @@ class Registry:
         """Write an override for other proxies; return False if later sweeps must."""
         return await self._share("overrides", self._store.overrides, [override])
 
-    async def sync_overrides(self) -> None:
-        """Merge overrides with Redis, in both directions."""
-        await self._sync("overrides", self._store.overrides, self.overrides)
-
     def expect(self, counts: Mapping[str, int | None]) -> list[Expectation]:
         """State services' numbers here at once; raise InvalidRequestError if wrong."""
         expectations = self.expected.state(counts)
@@ -131,9 +127,12 @@ class Registry:
         """Write expectations for other proxies; return False if later sweeps must."""
         return await self._share("expected", self._store.expected, expectations)
 
-    async def sync_expected(self) -> None:
-        """Merge expectations with Redis, in both directions."""
-        await self._sync("expected", self._store.expected, self.expected)
+    async def sync_changes(self) -> None:
+        """Merge operators' changes with Redis, in both directions."""
+        await asyncio.gather(
+            self._sync("overrides", self._store.overrides, self.overrides),
+            self._sync("expected", self._store.expected, self.expected),
+        )
 
     async def _share(self, subject: str, stored: LatestRecords[D], records: Iterable[D]) -> bool:
         if self.redis_is_away:
@@ -168,8 +167,7 @@ class Registry:
     async def restore(self) -> None:
         """Read pairs, overrides and expectations from Redis, at start."""
         await self.read_shared()
-        await self.sync_overrides()
-        await self.sync_expected()
+        await self.sync_changes()
 
     def _rebuild(self) -> None:
         """Build the snapshot; pairs of replicas that left stay known."""

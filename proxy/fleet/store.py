@@ -41,7 +41,7 @@ class FleetStore:
         replicas = Codec("replica", _encoded, Replica.model_validate_json, logging.DEBUG)
         overrides = Codec("override", Override.model_dump_json, Override.model_validate_json, logging.DEBUG)
         expected = Codec("expectation", Expectation.model_dump_json, Expectation.model_validate_json, logging.DEBUG)
-        served = Codec("served pairs", _encoded_pairs, _PAIRS.validate_json, logging.DEBUG)
+        served = Codec("served pairs", lambda pairs: to_json(pairs).decode(), _PAIRS.validate_json, logging.DEBUG)
         self._served = ExpiringRecords(self._redis, served, keys.served_pairs)
         self._known = LastSeen(self._redis, keys.pairs, REMEMBERED_SECONDS)
         self._replicas = IndexedRecords(self._redis, replicas, keys.replicas, keys.replica)
@@ -100,7 +100,3 @@ def _encoded(replica: Replica) -> str:
         return replica.model_dump_json()
     report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})
     return replica.model_copy(update={"report": report}).model_dump_json(exclude={"report": {"pairs"}})
-
-
-def _encoded_pairs(pairs: ServedPairs) -> str:
-    return to_json(pairs).decode()

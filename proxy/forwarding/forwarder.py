@@ -157,7 +157,8 @@ def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exceptio
             return progress.leg.call.deadline.exceeded_error()
         case HedgeWonError():
             attempt.label = "beaten"
-            attempt.record_hedge_won()
+            attempt.stats.record_minimum_latency(attempt)
+            attempt.record_outcome(AttemptOutcome.FAILED)
             return HedgeWonError()
         case UnreachableError():
             attempt.label = "unreachable"
@@ -181,21 +182,15 @@ def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exceptio
 
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
     url, pair = attempt.selection.url, attempt.selection.pair
-    attempt.label = _refusal_label(response)
+    code = response.problem.code if response.problem is not None else None
+    # Bounded, whatever a replica writes.
+    attempt.label = str(response.status) if code is None else code if code in CODES else "other"
     refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
     if refusal.outcome is AttemptOutcome.FAILED:
         level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
-        code = response.problem.code if response.problem is not None else None
         log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
     if refusal.outcome is AttemptOutcome.NONE:
         attempt.timed_out = True
     else:
         attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or REPLICA_RETRY_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
-
-
-def _refusal_label(response: ReplicaResponse) -> str:
-    """Return a refusal's label for metrics, bounded whatever a replica writes."""
-    if response.problem is not None:
-        return response.problem.code if response.problem.code in CODES else "other"
-    return str(response.status)

@@ -49,7 +49,7 @@ class KeyStore:
         codec = Codec("key", _encoded, ApiKey.model_validate_json)
         self._counters = UsageCounters(self.redis)
         self._records = IndexedRecords(
-            self.redis, codec, keys.api_keys, keys.api_key, score=_created_at, life=_life, most=MAX_KEYS
+            self.redis, codec, keys.api_keys, keys.api_key, score=lambda key: key.created_at, life=_life, most=MAX_KEYS
         )
 
     async def close(self) -> None:
@@ -147,10 +147,6 @@ class KeyStore:
 
 def _encoded(key: ApiKey) -> str:
     return key.model_dump_json(exclude_none=True)  # older proxies can read it
-
-
-def _created_at(key: ApiKey) -> float:
-    return key.created_at
 
 
 def _life(key: ApiKey) -> Sequence[object]:

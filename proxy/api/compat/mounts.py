@@ -169,7 +169,7 @@ async def _answer_shared(
 
         is_keyless = run.parts.keys.authenticator.on and parse_bearer(HEADER.in_head(run.peer)) is None
         try:
-            body = await run.receive(KeyPlaces(_nowhere, find_key) if is_keyless else HEADER, only_json=True)
+            body = await run.receive(KeyPlaces(lambda _: None, find_key) if is_keyless else HEADER, only_json=True)
         except (UnsupportedMediaError, TooLargeError):
             if is_keyless:
                 await run.identify(None)  # what is missing first is the key
@@ -194,10 +194,6 @@ async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes,
             raise
         return None
     return fields if shared.is_own(fields) else None
-
-
-def _nowhere(_: Peer) -> None:
-    """Return no key."""
 
 
 def _refuse_path(api: CompatApi) -> Handler:
