@@ -49,14 +49,15 @@ from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.language_lists import LanguageLists
-from proxy.routing.routes import Pivots, RoutePlanner
+from proxy.routing.pivots import PivotOrder
+from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed, stamped
-from proxy.status.figures import FigureRing, Totals
+from proxy.status.figure_ring import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor
-from proxy.status.store import StatusStore
+from proxy.status.summary_store import SummaryStore
 from proxy.storage.lease import RENEW_SECONDS
 from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
@@ -234,7 +235,7 @@ def build_status(
 ) -> tuple[StatusContext, Loop]:
     """Build the status page's data, and its loop."""
     settings, metrics = foundation.settings, foundation.metrics
-    store = StatusStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
+    store = SummaryStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout)
     foundation.stack.push_async_callback(store.close)
     ring = FigureRing(lambda: Totals.of(metrics.requests, metrics.seconds), time.time())
     monitor = StatusMonitor(
@@ -279,7 +280,7 @@ def build_translation(
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
     pivots = None
     if settings.pivot:
-        pivots = Pivots(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
+        pivots = PivotOrder(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
     planner, detection = RoutePlanner(pivots), DetectionService(detector, turns)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)

@@ -42,9 +42,9 @@ class ReplicaOutError(Exception):
 class PairLoad(NamedTuple):
     """Combined limit and rate of replicas, and the lowest load.
 
-    ``excess``: seconds until the first one is below its limit; ``levels``: lowest load, 1 if full; ``waits``: seconds
-    of work ahead. The latter two are for callers with requests in flight, and for new ones, before whom only the number
-    of callers counts.
+    ``excess``: seconds until the first is below its limit; ``levels``: lowest load, 1 if full; ``waits``: seconds of
+    work ahead. The latter two are for callers with requests in flight, and for new ones, before whom only callers
+    count.
     """
 
     limit: float
@@ -78,11 +78,7 @@ class PairLoad(NamedTuple):
 def capacity_of(
     url: str, pair: LanguagePair, model: str, priority: Priority, local_stats: LocalStats
 ) -> Capacity | None:
-    """Return a replica's capacity, or None if not reported.
-
-    Raises:
-        ReplicaOutError: the replica gets no requests.
-    """
+    """Return a replica's capacity if reported; raise ReplicaOutError if it is out."""
     stats = local_stats.pair_replica_stats(url, pair)
     if stats.is_stalled or stats.breaker.opened_at is not None:
         raise ReplicaOutError
@@ -100,7 +96,7 @@ def measure_load(
 ) -> PairLoad | None:
     """Return the load of the preferred replicas that are not out.
 
-    None if one reports no capacity or all are out: admission refuses nothing.
+    None, so that nothing is refused: one reports no capacity, or all are out.
     """
     for urls in snapshot.tiers.get(pair, ()):
         capacities: list[Capacity] = []
@@ -147,7 +143,7 @@ class FairShare:
 class PairOffer(NamedTuple):
     """A pair in one snapshot: its callers and preferred replicas.
 
-    ``limits``: their combined limit by priority rank; None until computed, 0 if unknown.
+    ``limits``: combined, by priority rank; None until computed, 0 if unknown.
     """
 
     share: FairShare
@@ -168,12 +164,9 @@ class AdmissionController:
         self._pairs: dict[LanguagePair, PairOffer] = {}
 
     def admit(self, legs: Sequence[Leg], snapshot: Snapshot) -> AdmittedRequest:
-        """Admit all legs of a request, or none, for a ``with`` block.
+        """Admit all legs, or none, for a ``with`` block; or raise OverloadedError.
 
         A refusal by the replica inside the block gets our Retry-After as well (single-leg requests only).
-
-        Raises:
-            OverloadedError: no replica has capacity for this caller and priority.
         """
         if snapshot is not self._snapshot:
             self._snapshot, self._pairs = snapshot, {}

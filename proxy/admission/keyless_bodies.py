@@ -24,8 +24,8 @@ _ADVICE: Final = "A key in the header Authorization is known before the body is 
 class KeylessBody:
     """One body's bytes, until its sender's key is known.
 
-    ``is_whole`` is set by who has read all of it. ``interrupt`` is called when the unfinished body is refused, with
-    the error in ``refusal``.
+    Who has read all of it sets ``is_whole``. ``interrupt`` is called when it is refused unfinished, with the error in
+    ``refusal``.
     """
 
     __slots__ = ("_bodies", "_pool", "interrupt", "is_whole", "network", "refusal", "size")
@@ -40,10 +40,9 @@ class KeylessBody:
         self.interrupt: Callable[[], None] = do_nothing
 
     def take(self, size: int) -> None:
-        """Hold ``size`` more bytes; beyond the first in the network's share.
+        """Hold ``size`` more bytes, or raise PairwayError if the body is refused.
 
-        Raises:
-            PairwayError: the body is refused: as the largest of the network that holds most, or before.
+        Beyond the first ones they are in the network's share.
         """
         if self.refusal is not None:
             raise self.error_of(self.refusal)
@@ -60,10 +59,7 @@ class KeylessBody:
 
     @staticmethod
     def error_of(refusal: PairwayError) -> PairwayError:
-        """Return a copy to raise.
-
-        The refusal itself would keep the frames, and so the bytes, that it passes.
-        """
+        """Return a copy to raise: the refusal would keep the frames' bytes."""
         return refusal.with_detail(refusal.detail)
 
     def refuse_if_small(self) -> None:
@@ -87,8 +83,8 @@ class KeylessBody:
 class KeylessBodies:
     """Limits on keyless bodies: requests, first bytes, shares of networks.
 
-    Of bodies that exceed a limit together, the largest of the network that holds most is refused: then nobody keeps
-    others out without holding less than they do.
+    Beyond one, the largest body of the network that holds most is refused: nobody keeps others out without holding less
+    than they do.
     """
 
     def __init__(self, share_bytes: int, metrics: ProxyMetrics) -> None:
@@ -103,11 +99,7 @@ class KeylessBodies:
         return self.first_bytes.held + self.shares.held
 
     def admit(self, address: str) -> KeylessBody:
-        """Return the empty body of a request from an address.
-
-        Raises:
-            RateLimitedError: too many requests of its network have yet to show their key.
-        """
+        """Return a request's empty body; RateLimitedError beyond a network's ``MAX_REQUESTS``."""
         network = network_of(address)
         requests = self._requests.setdefault(network, set())
         if len(requests) >= MAX_REQUESTS:
@@ -152,7 +144,7 @@ class _Pool:
     def find_excess(self, body: KeylessBody, size: int) -> KeylessBody | None:
         """Return the body to refuse before another grows; None: none.
 
-        It takes 0.1 µs for each body: a millisecond with as many as there may be connections.
+        It takes 0.1 µs a body: a millisecond for as many as connections.
         """
         if self.held + size <= self.limit:
             return None

@@ -53,7 +53,7 @@ def is_transient(error: PairwayError, seconds_left: float) -> bool:
 def pause_before_retry(error: PairwayError, seconds_left: float, rng: Random) -> float | None:
     """Return the seconds before the next attempt, None without one.
 
-    A limit of requests is waited for if its window ends in the ``seconds_left``.
+    A limit of requests is waited for if its window ends in time.
     """
     if not is_transient(error, seconds_left):
         return None
@@ -83,10 +83,8 @@ class TransientFaultRetry:
     ) -> T:
         """Return the first good result of attempts that begin before ``until``.
 
-        ``size``: bytes that the request holds. ``sleep`` raises if nobody waits any more.
-
-        Raises:
-            PairwayError: of the last attempt.
+        ``size``: bytes that the request holds. ``sleep`` raises if nobody waits any more. Raises the last attempt's
+        PairwayError.
         """
         try:
             return await attempt()

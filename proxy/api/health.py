@@ -12,7 +12,8 @@ from proxy.api.views import fleet_view, language_list
 from proxy.context import ProxyContext, context
 from proxy.exchange.exchange import SMALL_SECONDS
 from proxy.exchange.key_places import HEADER
-from proxy.keys.quota import Usage, limit_headers
+from proxy.keys.quota import limit_headers
+from proxy.keys.usage import Usage
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response, startupz_response
 from shared.http.request_context import add_response_headers

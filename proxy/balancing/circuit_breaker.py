@@ -49,7 +49,7 @@ class CircuitPermit:
 class CircuitBreaker:
     """The breaker of one replica and pair.
 
-    Ignores results for permits from before it last opened, and of trials that were replaced.
+    It ignores results of replaced trials, and of permits from before it last opened.
     """
 
     _clock: Callable[[], float]

@@ -1,4 +1,4 @@
-"""LocalStats: this proxy's own statistics: attempts, pairs, models' latencies."""
+"""LocalStats: this proxy's own statistics of replicas, pairs and models."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from statistics import median
-from typing import Final, NamedTuple, Self
+from typing import Final
 
-from proxy.balancing.circuit_breaker import CircuitPermit
+from proxy.balancing.attempt import Attempt, Selection
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
 from proxy.call import RequestCost
 from proxy.fleet.replica import ReplicaState
@@ -44,8 +44,7 @@ LONGEST_BREAKER_WAIT_SECONDS: Final = 5.0
 class ModelLatency:
     """A model's latency for a pair, per unit of work.
 
-    A request is late after ``late_seconds``; ``is_slow``: all requests are late now. ``hedge_debt``: hedges that the
-    model's requests have not earned yet (``proxy/forwarding/hedging.py``).
+    A request is late after ``late_seconds``; ``is_slow``: all are late now. ``hedge_debt``: hedges not earned yet.
     """
 
     _latencies: list[float] = field(default_factory=list[float])
@@ -84,64 +83,6 @@ class ModelLatency:
         self.late_seconds = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)
 
 
-class Selection(NamedTuple):
-    """A chosen replica; without ``permit`` if its breaker is open.
-
-    That is when most replicas look bad.
-    """
-
-    url: str
-    pair: LanguagePair
-    rank: int
-    permit: CircuitPermit | None
-    model: str
-
-
-class Attempt(InFlightRequest):
-    """One request to one replica, in flight while the block lasts.
-
-    ``label`` is the result for metrics; ``full_for`` the seconds that a full replica asked us to wait. An attempt that
-    ``timed_out`` counts as a failure only if it was overdue.
-    """
-
-    __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
-
-    def __init__(
-        self,
-        record: Callable[[Attempt], None],
-        selection: Selection,
-        stats: PairReplicaStats,
-        started: float,
-        cost: RequestCost,
-    ) -> None:
-        super().__init__(selection.rank, selection.model, started, cost)
-        self._record = record
-        self.selection = selection
-        self.stats = stats
-        self.outcome = AttemptOutcome.NONE
-        self.label = "cancelled"
-        self.full_for = 0.0
-        self.unreachable = False
-        self.timed_out = False
-
-    def __enter__(self) -> Self:
-        self.stats.add(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stats.remove(self)
-        self._record(self)
-
-    def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
-        """Record the outcome."""
-        self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
-
-    def record_hedge_won(self) -> None:
-        """Record that the hedge was faster: a failure."""
-        self.stats.record_minimum_latency(self)
-        self.outcome = AttemptOutcome.FAILED
-
-
 @dataclass(eq=False, slots=True)
 class PairStats:
     """Statistics of one pair; latencies by model rank.
@@ -164,18 +105,6 @@ class PairStats:
         """Return whether a request is overdue."""
         typical = self.latencies[request.rank].typical_seconds
         return now - max(request.started, since) >= OVERDUE_FACTOR * typical * request.work
-
-    def others_answered(self, url: str, since: float) -> bool:
-        """Return whether another replica answered after ``since``."""
-        return any(at > since for other, at in self.answered_at.items() if other != url)
-
-    def suspect(self, url: str, stats: PairReplicaStats) -> None:
-        """Make a replica a suspect."""
-        self.suspects[url] = stats
-
-    def trust(self, url: str) -> None:
-        """Remove a replica from the suspects."""
-        self.suspects.pop(url, None)
 
     def unreliable(self) -> frozenset[str]:
         """Return the replicas with a recent failure."""
@@ -245,10 +174,7 @@ class LocalStats:
         return min(LONGEST_BREAKER_WAIT_SECONDS, max(1.0, min(waits, default=1.0)))
 
     def begin_attempt(self, selection: Selection, cost: RequestCost) -> Attempt:
-        """Return an attempt, a context manager.
-
-        A replica that left the fleet may still answer.
-        """
+        """Return an attempt, also at a replica that left the fleet."""
         stats = self.pair_replica_stats(selection.url, selection.pair)
         return Attempt(self.record, selection, stats, self.now(), cost)
 
@@ -270,10 +196,11 @@ class LocalStats:
                 self._record_latency(url, stats, attempt, pair_stats)
         elif outcome is AttemptOutcome.FAILED:
             stats.record_failure(permit, attempt.label, at_once=attempt.unreachable)
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
         elif outcome is AttemptOutcome.REFUSED:
-            stats.record_refusal(permit, attempt.label)
-            pair_stats.suspect(url, stats)
+            stats.refused = True  # until something succeeds
+            stats.record_failure(permit, attempt.label, at_once=True)
+            pair_stats.suspects[url] = stats
         else:
             if outcome is AttemptOutcome.FULL:
                 stats.replica.mark_full(attempt.cost.lane, self.now(), attempt.full_for)
@@ -288,16 +215,16 @@ class LocalStats:
         seconds = stats.record_latency(request)
         model_latency.observe((stats.progressed_at - request.started) / request.work)
         if seconds > SLOW_FACTOR * model_latency.typical_seconds:
-            pair_stats.suspect(url, stats)
+            pair_stats.suspects[url] = stats
         elif not stats.is_out:
-            pair_stats.trust(url)
+            pair_stats.suspects.pop(url, None)
 
     def canary_passed(self, url: str, pair: LanguagePair, rank: int, seconds_per_unit: float) -> None:
         """Record a good canary."""
         stats, pair_stats = self.pair_replica_stats(url, pair), self.pairs[pair]
         stats.canary_passed(seconds_per_unit)
         if not stats.is_out and seconds_per_unit <= SLOW_FACTOR * pair_stats.latencies[rank].typical_seconds:
-            pair_stats.trust(url)
+            pair_stats.suspects.pop(url, None)
 
     def canary_failed(self, url: str, pair: LanguagePair) -> None:
         """Record a failed canary."""

@@ -20,7 +20,7 @@ NEGLECTED_SECONDS: Final = 0.5
 def find_suspects(local_stats: LocalStats, snapshot: Snapshot) -> Iterator[tuple[str, LanguagePair, int]]:
     """Yield ready replicas that need a canary, with pair and rank.
 
-    A slow replica needs none while it answers, nor does a replica due for a trial.
+    A slow one needs none while it answers, nor does one due for a trial.
     """
     neglected = local_stats.now() - NEGLECTED_SECONDS
     for pair, pair_stats in local_stats.pairs.items():
@@ -55,7 +55,7 @@ def failing_counts(local_stats: LocalStats, snapshot: Snapshot) -> dict[Language
 def mark_stalled_replicas(local_stats: LocalStats) -> None:
     """Mark stalled replicas, and notify their requests.
 
-    A replica with an overdue request becomes a suspect, and is stalled if its canary fails or others answer.
+    With an overdue request a replica is a suspect, and stalled if its canary fails or others answer.
     """
     now = local_stats.now()
     for url, replica_stats in local_stats.replicas.items():
@@ -64,9 +64,11 @@ def mark_stalled_replicas(local_stats: LocalStats) -> None:
             since = _overdue_since(stats, pair_stats, now)
             if since is None:
                 continue
-            pair_stats.suspect(url, stats)
-            if pair_stats.others_answered(url, since) or stats.failed_at > since:
-                stats.mark_stalled()
+            pair_stats.suspects[url] = stats
+            others_answered = any(at > since for other, at in pair_stats.answered_at.items() if other != url)
+            if others_answered or stats.failed_at > since:
+                stats.is_stalled = True
+                stats.notify_lost()
 
 
 def _overdue_since(stats: PairReplicaStats, pair_stats: PairStats, now: float) -> float | None:

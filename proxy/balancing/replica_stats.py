@@ -34,8 +34,8 @@ REPORT_AGE_SECONDS: Final = 0.1
 class Capacity(NamedTuple):
     """Load and limit of a model, in cost units.
 
-    ``ahead``: units ahead of a request; ``callers``: units ahead if its caller has nothing in flight; ``rate``: units
-    per second.
+    ``ahead``: units ahead of a request; ``callers``: those if its caller has none in flight; ``rate``: units per
+    second.
     """
 
     ahead: float
@@ -47,7 +47,7 @@ class Capacity(NamedTuple):
 class CapacityTracker:
     """Capacity of one replica's models for short requests.
 
-    Lists are indexed by priority rank. A request counts for its own priority and all less urgent ones.
+    Lists are by priority rank; a request counts for its own priority and all less urgent ones.
     """
 
     __slots__ = ("_reported", "added_units")
@@ -103,7 +103,7 @@ def _capacity(report: ModelReport, priority: Priority) -> Capacity | None:
 class PeakEwma:
     """Average seconds per unit of work: rises at once, falls with time.
 
-    Callers must use the age of the oldest request, per unit of work, if larger: a hung replica gives no samples.
+    A hung replica gives no samples: callers must use its oldest request's age, per unit of work, if larger.
     """
 
     _clock: Callable[[], float]
@@ -148,10 +148,7 @@ def do_nothing() -> None:
 
 
 class InFlightRequest:
-    """One request in flight since ``started`` (monotonic seconds).
-
-    ``on_lost`` is called whenever the replica is found DOWN or stalled.
-    """
+    """One request since ``started``; ``on_lost`` hears of a DOWN or stalled replica."""
 
     __slots__ = ("cost", "model", "on_lost", "rank", "started", "work")
 
@@ -232,11 +229,6 @@ class PairReplicaStats:
         if permit is not None:
             self.breaker.record_failure(permit, at_once=at_once)
 
-    def record_refusal(self, permit: CircuitPermit | None, reason: str) -> None:
-        """Record a refusal, until something succeeds."""
-        self.refused = True
-        self.record_failure(permit, reason, at_once=True)
-
     def record_progress(self) -> None:
         """Record progress, which ends a stall."""
         self.progressed_at = self._clock()
@@ -274,11 +266,6 @@ class PairReplicaStats:
         else:
             self.record_failure(self.breaker.acquire(), "canary failed")
 
-    def mark_stalled(self) -> None:
-        """Mark as stalled; notify the requests."""
-        self.is_stalled = True
-        self.notify_lost()
-
     def notify_lost(self) -> None:
         """Notify the requests of the loss."""
         for request in list(self.in_flight):
@@ -292,10 +279,7 @@ class PairReplicaStats:
 
 @dataclass(eq=False, slots=True)
 class ReplicaStats:
-    """Statistics of one replica.
-
-    ``foreign_texts`` are other proxies' texts by the last report.
-    """
+    """Statistics of one replica; ``foreign_texts``: other proxies', by the last report."""
 
     requests: int = 0
     work: float = 0.0
@@ -329,8 +313,7 @@ class ReplicaStats:
     def forget_outdated(self, replica: Replica) -> list[LanguagePair]:
         """Drop and return outdated pairs.
 
-        All pairs if another process replaced the replica, and their requests are notified; else pairs that are neither
-        ready nor in use.
+        If another process replaced the replica: all, notifying their requests; else those neither ready nor in use.
         """
         if replica.report is None:
             return []

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from proxy.balancing.local_stats import LocalStats, Selection
+from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.replica_stats import SLOW_START_SECONDS
 from proxy.call import RequestCost
 from proxy.fleet.snapshot import Snapshot
@@ -29,7 +30,7 @@ _NONE_EJECTED: Final = frozenset[str]()
 
 @dataclass(slots=True)  # not frozen: frozen is three times slower to create
 class EligibleReplica:
-    """The properties of a replica that decide its score.
+    """Properties of a replica that decide its score.
 
     ``latency``: seconds per unit of work; ``in_flight``: units of work; ``weight`` > 0; ``penalty``: seconds.
     """
@@ -56,7 +57,7 @@ def pick(
 ) -> str | None:
     """Return the best of a few random eligible replicas, or None.
 
-    ``evaluate`` returns None for an ineligible replica. A large fleet's few eligible replicas may be missed.
+    ``evaluate`` returns None for an ineligible one. A large fleet's few eligible ones may be missed.
     """
     best_url: str | None = None
     best: EligibleReplica | None = None
@@ -101,20 +102,20 @@ def _draw(urls: Sequence[str], rng: Random) -> Iterator[str]:
         yield urls[index]
 
 
+@dataclass(eq=False, slots=True)
 class ReplicaSelector:
     """Selector by snapshot and local statistics."""
 
-    def __init__(self, local_stats: LocalStats, rng: Random) -> None:
-        self._local_stats = local_stats
-        self._rng = rng
+    _local_stats: LocalStats
+    _rng: Random
 
     def select(
         self, pair: LanguagePair, tried: Collection[str], cost: RequestCost, snapshot: Snapshot
     ) -> Selection | None:
         """Return a replica; None if all were tried or refuse the pair.
 
-        By model, the preferred one first: a replica due for a trial (never for a request that failed before), else a
-        healthy one with capacity. If no model has one: a full replica. If every replica looks bad: any.
+        By model, the preferred first: one due for a trial (never for a request that failed before), else a healthy one
+        with capacity. Else a full one; if every replica looks bad: any.
         """
         pair_stats = self._local_stats.pair_stats(pair)
         ejected = _NONE_EJECTED

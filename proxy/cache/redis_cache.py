@@ -13,6 +13,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from proxy.storage.redis_keys import RedisKeys
+
 log = logging.getLogger(__name__)
 
 # One look-up; longer than the lag of a busy event loop.
@@ -43,7 +45,7 @@ class RedisCache:
             retry=Retry(NoBackoff(), 0),
         )
         self._redis: Redis = Redis.from_pool(pool)
-        self._prefix = prefix
+        self._key = RedisKeys(prefix).cached
         self._clock = clock
         self._monotonic = monotonic
         self._queue: dict[bytes, tuple[float, bytes]] = {}
@@ -108,9 +110,6 @@ class RedisCache:
         if self._failing:
             log.info("cache redis answers again")
         self._failing = False
-
-    def _key(self, key: bytes) -> str:
-        return f"{self._prefix}cache:{key.hex()}"
 
     def _decode(self, value: object) -> tuple[float, bytes] | None:
         if not isinstance(value, bytes) or len(value) <= _EXPIRES.size:

@@ -6,8 +6,7 @@
 - ``prober``: requests replicas' reports.
 - ``discovery``: addresses of host names.
 - ``expected_replicas``: how many a service, and a pair, should have.
-- ``cli``: the command line.
-- ``__main__``: runs the command line.
+- ``__main__``: the command line and its arguments.
 - ``overrides``: operators' changes.
 - ``admin``: operators' commands.
 - ``store``: the fleet in Redis.

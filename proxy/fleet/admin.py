@@ -23,15 +23,15 @@ class AppliedOverride:
     urls: tuple[str, ...]
 
 
+@dataclass(eq=False, slots=True)
 class FleetAdmin:
     """Operators' commands; each takes effect here before it is written to Redis.
 
-    A host name means all its replicas. Commands raise FleetFullError, and except ``add`` UnknownReplicaError.
+    A host name means all its replicas. They raise FleetFullError, and except ``add`` UnknownReplicaError.
     """
 
-    def __init__(self, registry: Registry, discovery: Discovery) -> None:
-        self._registry = registry
-        self._discovery = discovery
+    _registry: Registry
+    _discovery: Discovery
 
     async def add(self, url: str, weight: float | None, *, keeps_weight: bool) -> AppliedOverride:
         """Add a replica, or change a known one's weight."""
@@ -64,11 +64,7 @@ class FleetAdmin:
         return await self._set_kind(url, OverrideKind.SERVING)
 
     async def expect(self, counts: Mapping[str, int | None]) -> bool:
-        """Set services' numbers of replicas (None: no number); return whether shared.
-
-        Raises:
-            InvalidRequestError: a name is no service.
-        """
+        """Set services' numbers (None: none); return whether shared; or raise InvalidRequestError."""
         expectations = self._registry.expect(counts)
         shared = await self._registry.share_expected(expectations)
         log.info("expected replicas set", extra={"expected": dict(counts), "shared": shared})

@@ -46,7 +46,7 @@ class Discovery:
     async def expand(self, urls: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return one URL per address, within ``RESOLVE_SECONDS``.
 
-        A name that cannot be resolved keeps its last addresses, or stands for itself, and is in ``unresolved``.
+        An ``unresolved`` name keeps its last addresses, or stands for itself.
         """
         expanded = await asyncio.gather(*(self._expand(url) for url in urls))
         return {url: tuple(dict.fromkeys(addresses)) for url, addresses in zip(urls, expanded, strict=True)}

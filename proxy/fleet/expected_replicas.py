@@ -25,8 +25,8 @@ ReplicaCount = Annotated[int, Field(ge=0, le=MAX_ADDRESSES, strict=True)]
 class Expectation(BaseModel):
     """Replicas expected of one service; the record in Redis.
 
-    ``at`` is the Unix time of the operator's command; the latest wins. ``learnt``: no number is stated. It was taken
-    back, or a proxy of an earlier version has only counted.
+    ``at``: Unix time of the command; the latest wins. ``learnt``: no number is stated, as it was taken back or an
+    earlier version only counted.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -67,10 +67,7 @@ class ServiceReplicas:
 
 
 class ExpectedReplicas(LatestCopy[Expectation]):
-    """Expectations of the services: the host names in ``configured`` URLs.
-
-    ``clock`` returns Unix seconds.
-    """
+    """Expectations of services, the ``configured`` host names; ``clock``: Unix seconds."""
 
     def __init__(self, configured: Sequence[str], clock: Callable[[], float]) -> None:
         super().__init__(service_of, clock)
@@ -136,10 +133,7 @@ class ExpectedReplicas(LatestCopy[Expectation]):
 
 
 class PairExpectations:
-    """Expected replicas of pairs, by the services that serve them.
-
-    A service is remembered after its replicas are gone. ``service_of`` returns a replica's service, or None.
-    """
+    """Expected replicas of pairs, by services, also those whose replicas are gone."""
 
     def __init__(self, service_of: Callable[[str], str | None]) -> None:
         self._service_of = service_of
@@ -149,7 +143,8 @@ class PairExpectations:
     def expected(self, snapshot: Snapshot, services: Iterable[ServiceReplicas]) -> Mapping[LanguagePair, int | None]:
         """Return the expected replicas of every known pair.
 
-        None: no service of it has a stated number. Otherwise these are the replicas that its services should have, and each other replica that has it.
+        None: no service of it has a stated number. Otherwise those that its services should have, and each other
+        replica that has it.
         """
         if snapshot.ready is not self._ready:
             self._ready = snapshot.ready

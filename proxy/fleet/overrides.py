@@ -30,8 +30,8 @@ class OverrideKind(StrEnum):
 class Override(BaseModel):
     """An operator's latest change of one URL; the record in Redis.
 
-    ``at`` is the Unix time of the change, ``since`` of its verdict. ``added``: by an operator, even if the settings
-    name it too.
+    ``at``: Unix time of the change, ``since``: of its verdict. ``added``: by an operator, even if the settings name it
+    too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -66,7 +66,7 @@ class Overrides(LatestCopy[Override]):
     ) -> Override:
         """Store an override, or raise FleetFullError.
 
-        A ``new_verdict`` also wins over those of the URL's names and addresses.
+        A ``new_verdict`` also wins over those of names and addresses.
         """
         before = self.get(url)
         if before is None and len(self.all()) >= MAX_OVERRIDES:

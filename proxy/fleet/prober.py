@@ -66,12 +66,12 @@ class Prober:
     async def probe_all(self) -> None:
         """Sweep the fleet: probe replicas that the leader does not report healthy.
 
-        Its other entries do not count (docs/decisions/0012-operator-changes.md). The first sweep waits for all probes.
+        Its other entries do not count (docs/decisions/0012-operator-changes.md). The first sweep waits for all.
         """
         registry = self._registry
         with self._metrics.sweep_seconds.time():
-            urls_by_name, *_ = await asyncio.gather(
-                self._discovery.expand(registry.fleet_urls()), registry.sync_overrides(), registry.sync_expected()
+            urls_by_name, _ = await asyncio.gather(
+                self._discovery.expand(registry.fleet_urls()), registry.sync_changes()
             )
             registry.set_addresses(urls_by_name, self._discovery.unresolved)
             self._publish_results(())

@@ -30,8 +30,8 @@ MAX_REMEMBERED_PAIRS: Final = 20_000
 class Registry:
     """The fleet's state, changed on the event loop only.
 
-    ``report_ttl`` is a shared report's life in seconds, ``clock`` returns Unix seconds. ``swept`` is set after the
-    first sweep. ``snapshot`` is replaced whole.
+    ``snapshot`` is replaced whole. ``report_ttl``: a shared report's life in seconds; ``clock`` returns Unix seconds.
+    ``swept`` is set after the first sweep.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Registry:
     def set_addresses(self, urls_by_name: Mapping[str, Sequence[str]], unresolved: Collection[str] = ()) -> None:
         """Set names' addresses; replicas without a name leave the fleet.
 
-        An ``unresolved`` name of which operators expect no replica keeps only addresses that are ready.
+        An ``unresolved`` name whose replicas operators retired keeps only ready addresses.
         """
         before = self._addresses
         absent = {name for name in unresolved if self.expected.is_retired(name)}
@@ -117,10 +117,6 @@ class Registry:
         """Write an override for other proxies; return False if later sweeps must."""
         return await self._share("overrides", self._store.overrides, [override])
 
-    async def sync_overrides(self) -> None:
-        """Merge overrides with Redis, in both directions."""
-        await self._sync("overrides", self._store.overrides, self.overrides)
-
     def expect(self, counts: Mapping[str, int | None]) -> list[Expectation]:
         """State services' numbers here at once; raise InvalidRequestError if wrong."""
         expectations = self.expected.state(counts)
@@ -131,9 +127,12 @@ class Registry:
         """Write expectations for other proxies; return False if later sweeps must."""
         return await self._share("expected", self._store.expected, expectations)
 
-    async def sync_expected(self) -> None:
-        """Merge expectations with Redis, in both directions."""
-        await self._sync("expected", self._store.expected, self.expected)
+    async def sync_changes(self) -> None:
+        """Merge operators' changes with Redis, in both directions."""
+        await asyncio.gather(
+            self._sync("overrides", self._store.overrides, self.overrides),
+            self._sync("expected", self._store.expected, self.expected),
+        )
 
     async def _share(self, subject: str, stored: LatestRecords[D], records: Iterable[D]) -> bool:
         if self.redis_is_away:
@@ -168,8 +167,7 @@ class Registry:
     async def restore(self) -> None:
         """Read pairs, overrides and expectations from Redis, at start."""
         await self.read_shared()
-        await self.sync_overrides()
-        await self.sync_expected()
+        await self.sync_changes()
 
     def _rebuild(self) -> None:
         """Build the snapshot; pairs of replicas that left stay known."""

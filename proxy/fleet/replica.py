@@ -25,8 +25,8 @@ class ReplicaState(StrEnum):
 class Replica(BaseModel):
     """One API server at one URL; the record in Redis.
 
-    Times are Unix seconds. A DOWN replica keeps its last ``report``. ``missed`` counts unanswered probes in a row.
-    Only the snapshot sets ``drained`` and ``set_weight``.
+    Times are Unix seconds. DOWN keeps the last ``report``. ``missed``: unanswered probes in a row. Only the snapshot
+    sets ``drained`` and ``set_weight``.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -16,9 +16,9 @@ from shared.protocol.report import PairReport
 class Snapshot:
     """The whole fleet at one moment; immutable.
 
-    ``ready`` (URLs), ``total`` (configured replicas) and ``tiers`` (``ready`` grouped by model rank, preferred first)
-    have every known pair, even without replicas; ``by_source`` and ``by_target`` group these pairs by language, and
-    ``by_source_kin`` and ``by_target_kin`` by language and script. ``ranks`` and ``models`` give the model that serves a pair at each URL.
+    ``ready`` (URLs), ``total`` (configured replicas) and ``tiers`` (``ready`` by model rank, preferred first) have
+    every known pair, even without replicas; ``by_source`` and ``by_target`` group these by language, ``by_source_kin``
+    and ``by_target_kin`` by language and script. ``ranks`` and ``models``: of the pair's model at each URL.
     """
 
     replicas: Mapping[str, Replica]

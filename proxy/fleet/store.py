@@ -12,9 +12,10 @@ from pydantic_core import to_json
 from proxy.fleet.expected_replicas import Expectation, service_of
 from proxy.fleet.overrides import Override, url_of
 from proxy.fleet.replica import Replica
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
 from proxy.storage.lease import LeaderLease
 from proxy.storage.records import Codec, ExpiringRecords, IndexedRecords, LastSeen, LatestRecords
+from proxy.storage.redis_keys import RedisKeys
 from shared.languages import LanguagePair
 from shared.protocol.report import ServedPairs
 
@@ -31,7 +32,7 @@ _PAIRS: Final[TypeAdapter[ServedPairs]] = TypeAdapter(ServedPairs)
 class FleetStore:
     """The fleet in Redis; every key expires. ``clock`` returns Unix seconds.
 
-    A command takes at most ``timeout`` seconds, a batch of records twice that. Failures raise StoreUnavailableError.
+    A command takes at most ``timeout`` seconds, a batch twice that. Failures raise StoreUnavailableError.
     """
 
     def __init__(self, url: str, prefix: str, timeout: float, clock: Callable[[], float]) -> None:
@@ -40,7 +41,7 @@ class FleetStore:
         replicas = Codec("replica", _encoded, Replica.model_validate_json, logging.DEBUG)
         overrides = Codec("override", Override.model_dump_json, Override.model_validate_json, logging.DEBUG)
         expected = Codec("expectation", Expectation.model_dump_json, Expectation.model_validate_json, logging.DEBUG)
-        served = Codec("served pairs", _encoded_pairs, _PAIRS.validate_json, logging.DEBUG)
+        served = Codec("served pairs", lambda pairs: to_json(pairs).decode(), _PAIRS.validate_json, logging.DEBUG)
         self._served = ExpiringRecords(self._redis, served, keys.served_pairs)
         self._known = LastSeen(self._redis, keys.pairs, REMEMBERED_SECONDS)
         self._replicas = IndexedRecords(self._redis, replicas, keys.replicas, keys.replica)
@@ -99,7 +100,3 @@ def _encoded(replica: Replica) -> str:
         return replica.model_dump_json()
     report = replica.report.model_copy(update={"pairs_version": replica.report.pairs.version})
     return replica.model_copy(update={"report": report}).model_dump_json(exclude={"report": {"pairs"}})
-
-
-def _encoded_pairs(pairs: ServedPairs) -> str:
-    return to_json(pairs).decode()

@@ -6,14 +6,15 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from proxy.balancing.local_stats import Attempt, LocalStats, Selection
+from proxy.balancing.attempt import Attempt, Selection
+from proxy.balancing.local_stats import LocalStats
 from proxy.call import Leg
 from proxy.fleet.registry import Registry
 from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy
 from proxy.forwarding.retry_policy import LegProgress, RetryPolicy
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.http_client import UpstreamCall
 from proxy.upstream.response_classifier import (
     OK,
     REPLICA_RETRY_SECONDS,
@@ -59,8 +60,7 @@ class Forwarder:
     async def send(self, leg: Leg) -> bytes:
         """Return the body of the first replica that serves the leg.
 
-        Raises:
-            PairwayError: no replica could, or one failed after a delta was passed on.
+        Raises PairwayError if none could, or one failed after a delta was passed on.
         """
         progress = LegProgress(leg)
         try:
@@ -107,10 +107,7 @@ class Forwarder:
     async def _try(self, selection: Selection, progress: LegProgress, hedge: Hedge | None = None) -> bytes:
         """Return the body of one replica's translation; a ``hedge`` may win.
 
-        Raises:
-            AttemptFailedError: the replica did not serve the request; another may.
-            HedgeWonError: the hedge was answered first.
-            PairwayError: an error that any replica would give, or the replica failed after a delta.
+        Raises AttemptFailedError where another replica may serve, HedgeWonError, or else PairwayError.
         """
         leg, call, url = progress.leg, progress.leg.call, selection.url
         progress.tried_urls.add(url)
@@ -124,13 +121,11 @@ class Forwarder:
         try:
             with attempt:
                 try:
-                    exchange = self._client.translate(
-                        url, leg.body_for(selection.pair), call.deadline, headers, leg.sink
-                    )
-                    attempt.on_lost = lambda: self._abandon_lost(exchange, progress)
+                    sent = self._client.translate(url, leg.body_for(selection.pair), call.deadline, headers, leg.sink)
+                    attempt.on_lost = lambda: self._abandon_lost(sent, progress)
                     if hedge is not None:
-                        hedge.first = exchange
-                    response = await exchange
+                        hedge.first = sent
+                    response = await sent
                 except (UnreachableError, BrokenAnswerError, SilentError, HedgeWonError, ReplicaLostError) as failure:
                     raise _conclude_failure(attempt, progress, failure) from failure
                 if response.status == OK:
@@ -147,10 +142,10 @@ class Forwarder:
         finally:
             self._metrics.attempts.labels(url, attempt.label).inc()
 
-    def _abandon_lost(self, exchange: UpstreamExchange, progress: LegProgress) -> None:
+    def _abandon_lost(self, sent: UpstreamCall, progress: LegProgress) -> None:
         """Stop waiting for a lost replica if another one can take over."""
-        if exchange.is_open and self._retry_policy.prepay(progress, self._registry.snapshot):
-            exchange.abandon(ReplicaLostError())
+        if sent.is_open and self._retry_policy.prepay(progress, self._registry.snapshot):
+            sent.abandon(ReplicaLostError())
 
 
 def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exception) -> Exception:
@@ -162,7 +157,8 @@ def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exceptio
             return progress.leg.call.deadline.exceeded_error()
         case HedgeWonError():
             attempt.label = "beaten"
-            attempt.record_hedge_won()
+            attempt.stats.record_minimum_latency(attempt)
+            attempt.record_outcome(AttemptOutcome.FAILED)
             return HedgeWonError()
         case UnreachableError():
             attempt.label = "unreachable"
@@ -186,21 +182,15 @@ def _conclude_failure(attempt: Attempt, progress: LegProgress, failure: Exceptio
 
 def _conclude_refusal(attempt: Attempt, leg: Leg, response: ReplicaResponse) -> Exception:
     url, pair = attempt.selection.url, attempt.selection.pair
-    attempt.label = _refusal_label(response)
+    code = response.problem.code if response.problem is not None else None
+    # Bounded, whatever a replica writes.
+    attempt.label = str(response.status) if code is None else code if code in CODES else "other"
     refusal = classify(pair, response.status, response.problem, response.retry_after, leg.call.deadline)
     if refusal.outcome is AttemptOutcome.FAILED:
         level = logging.ERROR if response.status in UNTRUSTED else logging.WARNING
-        code = response.problem.code if response.problem is not None else None
         log.log(level, "replica failed", extra={"replica": url, "status": response.status, "code": code})
     if refusal.outcome is AttemptOutcome.NONE:
         attempt.timed_out = True
     else:
         attempt.record_outcome(refusal.outcome, full_for=refusal.error.retry_after or REPLICA_RETRY_SECONDS)
     return AttemptFailedError(refusal.error) if refusal.elsewhere else refusal.error
-
-
-def _refusal_label(response: ReplicaResponse) -> str:
-    """Return a refusal's label for metrics, bounded whatever a replica writes."""
-    if response.problem is not None:
-        return response.problem.code if response.problem.code in CODES else "other"
-    return str(response.status)

@@ -1,9 +1,7 @@
 """Hedging: a second attempt during a slow one; the first answer wins.
 
 A hedge begins when its request takes longer than nearly all others of its model. Each request earns a part of a hedge
-for its model, and the retry budget pays as for a retry. The states of a request's hedge::
-
-    SCHEDULED → REFUSED | RUNNING → WON | FAILED
+for its model, and the retry budget pays as for a retry.
 """
 
 from __future__ import annotations
@@ -11,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final, Self
 
-from proxy.balancing.local_stats import LocalStats, ModelLatency, Selection
+from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import LocalStats, ModelLatency
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.retry_policy import LegProgress, RetryBudget
-from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.http_client import UpstreamCall
 from shared.protocol.errors import RelayedError
 
 # Dean and Barroso, The Tail at Scale (CACM 2013).
@@ -31,16 +29,6 @@ SHORTEST_DELAY_SECONDS: Final = 0.010
 
 class HedgeWonError(Exception):
     """The hedge was answered before the first attempt."""
-
-
-class HedgeState(Enum):
-    """States of one request's hedge."""
-
-    SCHEDULED = "scheduled"  # the first attempt is not late yet
-    REFUSED = "refused"  # it is late, and no second attempt may begin
-    RUNNING = "running"  # the second attempt is in flight
-    WON = "won"  # it was answered, and the first attempt ends
-    FAILED = "failed"  # it failed or was cancelled, and the first attempt goes on
 
 
 @dataclass(eq=False, slots=True)
@@ -58,10 +46,7 @@ class HedgingPolicy:
         latency.hedge_debt = max(0.0, latency.hedge_debt - HEDGE_SHARE)
 
     def delay(self, first: Selection, progress: LegProgress, snapshot: Snapshot) -> float | None:
-        """Return the seconds before the hedge; None without one.
-
-        Streams have none, nor have requests while the whole fleet is slow.
-        """
+        """Return the seconds before the hedge; None for streams and slow fleets."""
         leg = progress.leg
         if leg.sink is not None or self._max_attempts == 1 or len(snapshot.ready[first.pair]) == 1:
             return None
@@ -90,20 +75,19 @@ class HedgingPolicy:
 
 
 class Hedge:
-    """Context manager that starts a second attempt after ``delay`` seconds.
+    """Starts a second attempt after ``delay`` seconds, by ``begin`` (None: refused).
 
-    ``begin`` starts it, or returns None if it is refused. The ``first`` attempt's exchange is abandoned if the second wins.
+    The ``first`` attempt's call is abandoned if the second wins.
     """
 
-    __slots__ = ("_begin", "_delay", "_timer", "first", "second", "state")
+    __slots__ = ("_begin", "_delay", "_timer", "first", "second")
 
     def __init__(self, delay: float, begin: Callable[[], asyncio.Task[bytes] | None]) -> None:
         self._delay = delay
         self._begin = begin
         self._timer: asyncio.TimerHandle | None = None
-        self.first: UpstreamExchange | None = None
+        self.first: UpstreamCall | None = None
         self.second: asyncio.Task[bytes] | None = None
-        self.state = HedgeState.SCHEDULED
 
     def __enter__(self) -> Self:
         self._timer = asyncio.get_running_loop().call_later(self._delay, self._start)
@@ -117,17 +101,13 @@ class Hedge:
 
     def _start(self) -> None:
         self.second = self._begin()
-        if self.second is None:
-            self.state = HedgeState.REFUSED
-            return
-        self.state = HedgeState.RUNNING
-        self.second.add_done_callback(self._end)
+        if self.second is not None:
+            self.second.add_done_callback(self._end)
 
     def _end(self, second: asyncio.Task[bytes]) -> None:
-        error = None if second.cancelled() else second.exception()
-        if second.cancelled() or (error is not None and not isinstance(error, RelayedError)):
-            self.state = HedgeState.FAILED
+        """End the first attempt if the second was answered; else it goes on."""
+        if second.cancelled() or self.first is None:
             return
-        self.state = HedgeState.WON
-        if self.first is not None:
+        error = second.exception()
+        if error is None or isinstance(error, RelayedError):
             self.first.abandon(HedgeWonError())

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from proxy.balancing.local_stats import LocalStats, Selection
+from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import Leg
 from proxy.fleet.snapshot import Snapshot
@@ -28,7 +29,7 @@ _RESERVE: Final = FREE_PER_SECOND * LIFE_SECONDS * REQUESTS_PER_ATTEMPT
 class RetryBudget:
     """Budget of retries and hedges.
 
-    One for every five requests, plus ten a second, of the last ten seconds. Slices and sum are in fifths of an attempt.
+    One for every five requests, plus ten a second, of the last ten seconds; counted in fifths.
     """
 
     __slots__ = ("_clock", "_slices", "_sum", "second")
@@ -83,7 +84,7 @@ class RetryBudget:
 class LegProgress:
     """Attempts of a leg so far.
 
-    ``prepaid_seconds``: for each attempt paid but not made, the second of the retry budget that paid.
+    ``prepaid_seconds``: seconds of the retry budget that paid attempts not made yet.
     """
 
     leg: Leg
@@ -109,9 +110,9 @@ class LegProgress:
 
 @dataclass(eq=False, slots=True)
 class RetryPolicy:
-    """Policy for the attempts of a request, paid from the retry budget.
+    """Policy for a request's attempts, paid from the retry budget.
 
-    A request goes to no replica twice, and to at most ``max_attempts`` replicas, hedges included.
+    No replica gets it twice, and at most ``max_attempts`` get it, hedges included.
     """
 
     _selector: ReplicaSelector
@@ -120,11 +121,7 @@ class RetryPolicy:
     _max_attempts: int
 
     def begin(self, progress: LegProgress, snapshot: Snapshot) -> Selection:
-        """Select the first replica; deposit the leg's share of a retry.
-
-        Raises:
-            PairwayError: there is no replica, or the deadline has passed.
-        """
+        """Select the first replica, depositing a retry's share; or raise PairwayError."""
         self._budget.deposit()
         selection = self._select(progress, snapshot)
         if isinstance(selection, PairwayError):
@@ -132,11 +129,7 @@ class RetryPolicy:
         return selection
 
     def begin_retry(self, progress: LegProgress, snapshot: Snapshot) -> Selection:
-        """Select the replica after a failure, and pay for the attempt.
-
-        Raises:
-            PairwayError: the leg's most useful error, or the deadline has passed.
-        """
+        """Select and pay after a failure, or raise the most useful error."""
         if progress.is_exhausted(self._max_attempts):
             raise most_useful_error(progress.errors.values())
         selection = self._select(progress, snapshot)
@@ -152,7 +145,7 @@ class RetryPolicy:
     def prepay(self, progress: LegProgress, snapshot: Snapshot) -> bool:
         """Pay for the attempt that takes over from a lost replica.
 
-        Returns False if none may: then keep waiting, because the lost replica may still answer.
+        False: none may, so wait on, because the lost replica may still answer.
         """
         if (
             progress.is_started

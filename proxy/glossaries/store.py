@@ -12,9 +12,10 @@ from typing import Final, TypeVar
 from pydantic import BaseModel
 
 from proxy.glossaries.glossary import MAX_GLOSSARY_BYTES, Glossary, GlossaryDraft, GlossaryInfo, GlossaryOwner
-from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError
+from proxy.storage.connection import RedisConnection, StoreUnavailableError
 from proxy.storage.owned_records import OwnedRecords
 from proxy.storage.records import Codec, RecordContendedError, update_record
+from proxy.storage.redis_keys import RedisKeys
 from shared.protocol.answers import KEEPS_NO_WORDS
 from shared.protocol.errors import (
     GlossariesFullError,

@@ -3,10 +3,9 @@
 - ``api_key``: a key's record and creation; warnings about grants.
 - ``caller``: a caller's identity and permissions.
 - ``authenticator``: callers and operators.
-- ``metering``: counts and refunds usage.
-- ``quota``: limits' windows and headers.
+- ``quota``: counts and refunds usage, refuses what exceeds a limit; RateLimit headers.
+- ``usage``: limits, their windows, and what was used in them.
 - ``store``: keys and usage in Redis, and keys read recently.
 - ``backup``: a backup's file, export and import.
-- ``cli``: the command line and its arguments.
-- ``__main__``: runs the command line.
+- ``__main__``: the command line and its arguments.
 """

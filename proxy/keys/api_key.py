@@ -160,11 +160,7 @@ def check_end(expires_at: float | None, now: float) -> None:
 
 
 def mint(grant: Grant, now: float) -> tuple[ApiKey, str]:
-    """Return a new key's record, and the key itself for its holder.
-
-    Raises:
-        InvalidRequestError: the key would already have expired.
-    """
+    """Return a new key's record and the key; or raise InvalidRequestError."""
     check_end(grant.expires_at, now)
     name = secrets.token_hex(ID_BYTES)
     shown = f"pw_{name}_{''.join(secrets.choice(_ALPHABET) for _ in range(SECRET_CHARS))}"
@@ -180,7 +176,7 @@ def id_of(shown: str) -> str | None:
 def opens(shown: str, key: ApiKey | None) -> bool:
     """Return whether the presented key is this one.
 
-    The time it takes reveals neither the secret nor whether the key exists.
+    The time it takes reveals nothing.
     """
     return hmac.compare_digest(_digest(shown), key.digest if key else "") and key is not None
 
@@ -202,7 +198,7 @@ MAX_NAMED: Final = 20
 def pair_warnings(pairs: Iterable[str] | None, known: Collection[LanguagePair]) -> list[str]:
     """Return a warning if permitted pairs have no known route.
 
-    Nothing is said while no pair is known: the fleet may not have started yet.
+    None while no pair is known: the fleet may not have started yet.
     """
     if pairs is None or not known:
         return []

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
 from proxy.keys.caller import Caller
-from proxy.keys.metering import KeyMeter
+from proxy.keys.quota import KeyMeter
 from proxy.keys.store import CachedKeyStore, KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.storage.connection import StoreUnavailableError
@@ -34,9 +34,9 @@ class WrongScopeError(KeyRefusedError, status=403, code="key-refused", title="Ke
 
 @dataclass(slots=True)
 class Authentication:
-    """An accepted caller.
+    """An accepted caller; its ``key``, if keys are on.
 
-    ``key`` is None if keys are off; ``headers`` are the RateLimit headers of every response that is counted.
+    ``headers``: the RateLimit headers of every response that is counted.
     """
 
     caller: Caller
@@ -47,8 +47,7 @@ class Authentication:
 class Authenticator:
     """Authenticates callers by their keys, and operators also by their token.
 
-    With ``serves_without_redis`` recently read keys are accepted while Redis is away. ``clock`` gives monotonic
-    seconds.
+    ``serves_without_redis``: recently read keys are accepted while Redis is away. ``clock`` is monotonic.
     """
 
     def __init__(
@@ -71,20 +70,12 @@ class Authenticator:
     async def authenticate(
         self, authorization: str | None, url_contains: UrlContains, *, counts: bool = True
     ) -> Authentication:
-        """Identify a caller; if it ``counts``, count the request. Arguments as :meth:`identify`.
-
-        Raises:
-            PairwayError: the key is refused or over its limit.
-        """
+        """Identify a caller; if it ``counts``, count the request; or raise PairwayError."""
         key = await self.identify(authorization, Scope.TRANSLATE, url_contains)
         return Authentication(key.caller, key, await self.meter.count_request(key) if counts else {})
 
     async def require_operator(self, authorization: str | None, url_contains: UrlContains) -> str:
-        """Identify an operator; return the key's id or ``OPERATOR`` for the log.
-
-        Raises:
-            PairwayError: the token or key is refused, or neither is configured (OperatorOffError).
-        """
+        """Return the operator's key id, or ``OPERATOR``; or raise PairwayError."""
         if not self._token and not self.on:
             raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
@@ -95,13 +86,10 @@ class Authenticator:
         return (await self.identify(authorization, Scope.OPERATE, url_contains)).id
 
     async def identify(self, authorization: str | None, scope: Scope, url_contains: UrlContains) -> ApiKey:
-        """Return the presented key.
+        """Return the presented key, or raise PairwayError.
 
-        Every look at a key is here, so no endpoint can forget that the request's URL must contain no operators' key: web
-        servers and browsers keep URLs.
-
-        Raises:
-            PairwayError: the key is missing or invalid, lacks the scope, or cannot be looked up now.
+        Every look at a key is here, so none forgets that URLs must contain no operators' key: web servers and browsers
+        keep URLs.
         """
         shown = self._shown(authorization)
         key_id = id_of(shown)

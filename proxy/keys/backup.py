@@ -84,11 +84,7 @@ def encode(backup: Backup) -> bytes:
 
 
 def decode(content: bytes) -> Backup:
-    """Return the backup in a file.
-
-    Raises:
-        BackupError: the file is foreign, newer, truncated or altered.
-    """
+    """Return a file's backup; or raise BackupError: foreign, newer, truncated or altered."""
     if not content.strip():
         raise BackupError("the backup is empty; give what export wrote")
     if len(content) > MAX_BYTES:
@@ -167,11 +163,7 @@ class ImportedKey:
 
 
 def compare(saved: ApiKey, current: ApiKey | None, now: float, *, undo_revocations: bool) -> ImportedKey:
-    """Decide what an import does with a saved key.
-
-    Raises:
-        BackupError: Redis has another key with this id.
-    """
+    """Decide a saved key's import; raise BackupError if Redis has another key."""
     if current is None:
         over_at = saved.revoked_at or saved.expires_at
         forgotten = over_at is not None and over_at + OVER_SECONDS <= now
@@ -204,11 +196,8 @@ async def export_keys(store: KeyStore) -> tuple[Backup, Sequence[str]]:
 async def import_keys(store: KeyStore, backup: Backup, *, undo_revocations: bool) -> Sequence[ImportedKey]:
     """Import a backup; a second import changes nothing.
 
-    Characters used in this day and month are raised to the backup's.
-
-    Raises:
-        BackupError: the backup does not fit this Redis; nothing was changed.
-        PairwayError: Redis has too many keys, or a key changed at every try.
+    Characters used in this day and month are raised to the backup's. Raises BackupError before any change, PairwayError
+    if Redis has too many keys or a key changed at every try.
     """
     records, now = await store.records(), store.clock()
     for entry in backup.entries:

@@ -22,8 +22,8 @@ CACHED_CALLERS: Final = 4096
 class Caller:
     """A key's id, or an address without keys, and its permissions.
 
-    ``ceiling`` is the most urgent priority. ``pairs``: None permits all. ``cached`` permits the cache and other
-    callers' results.
+    ``ceiling``: the most urgent priority. ``pairs``: None permits all. ``cached`` permits the cache and others'
+    results.
     """
 
     identity: str
@@ -33,9 +33,9 @@ class Caller:
 
     @cached_property
     def tag(self) -> str:
-        """Digest that identifies the caller to API servers, equal in every proxy.
+        """The caller's digest for API servers, equal in every proxy.
 
-        It is not a secret: addresses can be tried one after the other.
+        No secret: addresses can be tried one after the other.
         """
         return blake2b(self.identity.encode(), digest_size=_TAG_BYTES).hexdigest()
 

@@ -1,86 +1,26 @@
-"""Quotas: fixed windows of keys' limits, and RateLimit headers."""
+"""Quotas: each key's usage is counted, and requests over its limits refused."""
 
 from __future__ import annotations
 
-import calendar
+import asyncio
+import logging
 import math
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Final, NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pydantic import BaseModel, Field
+from proxy.keys.api_key import ApiKey, Grant, key_refusal
+from proxy.keys.store import CachedKeyStore
+from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window
+from proxy.metrics import ProxyMetrics
+from shared.protocol.errors import CharactersUsedError, KeysUnavailableError, RateLimitedError, TooLargeError
 
-from proxy.keys.api_key import Grant, KeyView
-
-MINUTE_SECONDS: Final = 60
-DAY_SECONDS: Final = 86_400
-
-
-class Limit(NamedTuple):
-    """A limit of keys: record field, counted unit, kind of window."""
-
-    field: str
-    unit: str
-    window: str
-
-    def of(self, key: Grant) -> int | None:
-        """Return a key's limit, None if it has none."""
-        return getattr(key, self.field)
-
-
-REQUESTS_PER_MINUTE: Final = Limit("requests_per_minute", "requests", "minute")
-CHARS_PER_DAY: Final = Limit("chars_per_day", "characters", "day")
-CHARS_PER_MONTH: Final = Limit("chars_per_month", "characters", "month")
-LIMITS: Final = (REQUESTS_PER_MINUTE, CHARS_PER_DAY, CHARS_PER_MONTH)
-
-
-@dataclass(slots=True)
-class Window:
-    """A UTC minute, day or month, and a key's usage in it.
-
-    ``start`` (inclusive) and ``end`` (exclusive) are Unix seconds.
-    """
-
-    limit: Limit
-    name: str
-    start: int
-    end: int
-    used: int = 0
-
-
-def windows_at(now: float) -> tuple[Window, ...]:
-    """Return the windows at a Unix time, in the order of ``LIMITS``."""
-    utc = time.gmtime(now)
-    stamp = time.strftime("%Y-%m-%dT%H:%M", utc)
-    minute, day = (int(now // seconds) * seconds for seconds in (MINUTE_SECONDS, DAY_SECONDS))
-    month = calendar.timegm((utc.tm_year, utc.tm_mon, 1, 0, 0, 0))
-    next_month = calendar.timegm((utc.tm_year + utc.tm_mon // 12, utc.tm_mon % 12 + 1, 1, 0, 0, 0))
-    return (
-        Window(REQUESTS_PER_MINUTE, stamp, minute, minute + MINUTE_SECONDS),
-        Window(CHARS_PER_DAY, stamp[:10], day, day + DAY_SECONDS),
-        Window(CHARS_PER_MONTH, stamp[:7], month, next_month),
-    )
-
-
-@dataclass(slots=True)
-class UsageResult:
-    """Usage of a key at ``now``.
-
-    ``counters`` are the Redis keys of the windows, ``exceeded`` is the longest exceeded window.
-    """
-
-    now: float
-    windows: Sequence[Window]
-    counters: Sequence[str]
-    exceeded: Window | None = None
+log = logging.getLogger(__name__)
 
 
 def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     """Return a key's RateLimit headers, {} if it has no limits.
 
-    They follow draft-ietf-httpapi-ratelimit-headers-06; all except RateLimit-Policy describe the exceeded or first
-    limit.
+    By draft-ietf-httpapi-ratelimit-headers-06; all but RateLimit-Policy describe the exceeded or first limit.
     """
     policies: list[str] = []
     headers: dict[str, str] = {}
@@ -99,29 +39,97 @@ def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
     return headers | {"RateLimit-Policy": ", ".join(policies)} if policies else {}
 
 
-class LimitUsage(BaseModel):
-    """One limit of a key; null ``limit`` and ``remaining`` mean none."""
+@dataclass(slots=True)
+class Charge:
+    """One request's charge; without ``counters`` if Redis was away."""
 
-    limit: int | None
-    used: int
-    remaining: int | None
-    reset_seconds: Annotated[float, Field(description="Seconds until the window ends and usage is 0 again.")]
+    key_id: str
+    chars: int
+    counters: Sequence[str]
+    headers: Mapping[str, str]
 
 
-class Usage(BaseModel):
-    """A key, and its usage in this minute, day and month (UTC)."""
+@dataclass(eq=False, slots=True)
+class KeyMeter:
+    """Counts requests and characters of keys; nothing while Redis is away.
 
-    key: KeyView
-    requests_per_minute: LimitUsage
-    chars_per_day: LimitUsage
-    chars_per_month: LimitUsage
+    At most one refund per request is in progress.
+    """
 
-    @classmethod
-    def of(cls, key: KeyView, usage: UsageResult) -> Self:
-        """Return a key's usage, which may exceed a limit that was lowered."""
-        limits: dict[str, LimitUsage] = {}
-        for window in usage.windows:
-            most, used, reset = window.limit.of(key), window.used, round(window.end - usage.now, 3)
-            remaining = None if most is None else max(0, most - used)
-            limits[window.limit.field] = LimitUsage(limit=most, used=used, remaining=remaining, reset_seconds=reset)
-        return cls.model_validate({"key": key, **limits})
+    _store: CachedKeyStore
+    _metrics: ProxyMetrics
+    _refunds: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
+
+    async def close(self) -> None:
+        """Wait for refunds, each bounded by Redis' time-out."""
+        await asyncio.gather(*self._refunds)
+
+    async def count_request(self, key: ApiKey) -> Mapping[str, str]:
+        """Count a request; return the RateLimit headers, or raise PairwayError."""
+        usage = await self._count(key, requests=1)
+        return {} if usage is None else limit_headers(key, usage)
+
+    async def charge(self, key: ApiKey, chars: int) -> Charge:
+        """Charge characters to a key's day and month.
+
+        Raises RateLimitedError if too few are left, TooLargeError for more than a whole day's or month's, PairwayError
+        if the key was revoked or cannot be looked up.
+        """
+        for limit in (CHARS_PER_DAY, CHARS_PER_MONTH):
+            most = limit.of(key)
+            if most is not None and chars > most:
+                detail = f"The request has {chars} characters, and this key may translate {most} a {limit.window}; send less."
+                error = TooLargeError("The request", size=chars, limit=most, unit=limit.unit, detail=detail)
+                raise self._metrics.refused("characters", error)
+        usage = await self._count(key, chars=chars)
+        if usage is None:
+            return Charge(key.id, chars, (), {})
+        return Charge(key.id, chars, usage.counters[1:], limit_headers(key, usage))
+
+    async def refund(self, charge: Charge) -> None:
+        """Refund a charge, also if the request is cancelled."""
+        if charge.counters:
+            # Outlives a cancelled request by one Redis call.
+            task = asyncio.create_task(self._give_back(charge))
+            self._refunds.add(task)
+            task.add_done_callback(self._refunds.discard)
+            await asyncio.shield(task)
+
+    async def usage(self, key: ApiKey) -> UsageResult:
+        """Return a key's usage; raise PairwayError if revoked or Redis is away."""
+        usage = await self._count(key)
+        if usage is None:
+            raise self._metrics.refused("unavailable", KeysUnavailableError())
+        return usage
+
+    async def _count(self, key: ApiKey, *, requests: int = 0, chars: int = 0) -> UsageResult | None:
+        try:
+            usage = await self._store.count(key.id, requests=requests, chars=chars)
+        except KeysUnavailableError as error:
+            if self._store.serves_without_redis:
+                return None
+            raise self._metrics.refused("unavailable", error) from None
+        if usage is None:
+            raise self._metrics.refused("key", key_refusal(key.id))
+        if usage.exceeded is not None:
+            raise self._over_limit(key, usage, usage.exceeded, chars)
+        return usage
+
+    def _over_limit(self, key: ApiKey, usage: UsageResult, window: Window, chars: int) -> RateLimitedError:
+        limit, most = window.limit, window.limit.of(key) or 0
+        kind = CharactersUsedError
+        if limit is REQUESTS_PER_MINUTE:
+            kind = RateLimitedError
+            detail = f"This key may send {most} requests a minute, and has sent them."
+        else:
+            left = max(0, most - window.used)
+            detail = f"This key may translate {most} characters a {limit.window} (UTC) and has {left} left, too few for {chars}."
+        headers, wait = limit_headers(key, usage), window.end - usage.now
+        error = kind(detail, retry_after=wait, headers=headers, log_fields={"key": key.id})
+        return self._metrics.refused(limit.unit, error)
+
+    async def _give_back(self, charge: Charge) -> None:
+        try:
+            await self._store.refund(charge.counters, charge.chars)
+        except KeysUnavailableError:
+            log.info("characters not refunded", extra={"key": charge.key_id, "chars": charge.chars})

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
-from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError, WriteRefusedError
-from proxy.storage.counters import UsageCounters
+from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
+from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError
 from proxy.storage.recent_copies import Outage, RecentCopies
 from proxy.storage.records import (
     PAGE,
@@ -17,8 +16,10 @@ from proxy.storage.records import (
     IndexedRecords,
     RecordContendedError,
     RecordsFullError,
+    UsageCounters,
     pages,
 )
+from proxy.storage.redis_keys import RedisKeys
 from shared.protocol.errors import KeysFullError, KeysUnavailableError, UnknownKeyError
 
 K = TypeVar("K", bound=ApiKey | None)
@@ -48,7 +49,7 @@ class KeyStore:
         codec = Codec("key", _encoded, ApiKey.model_validate_json)
         self._counters = UsageCounters(self.redis)
         self._records = IndexedRecords(
-            self.redis, codec, keys.api_keys, keys.api_key, score=_created_at, life=_life, most=MAX_KEYS
+            self.redis, codec, keys.api_keys, keys.api_key, score=lambda key: key.created_at, life=_life, most=MAX_KEYS
         )
 
     async def close(self) -> None:
@@ -85,9 +86,9 @@ class KeyStore:
     async def records(self) -> dict[str, ApiKey | None]:
         """Return keys by id, oldest first, None if unreadable.
 
-        Missing keys are removed from the index.
+        Missing ones leave the index.
         """
-        return await self._records.all_kept()
+        return await self._records.all(forget_missing=True)
 
     async def chars_used(self, ids: Sequence[str]) -> list[dict[str, int]]:
         """Return each key's characters in this UTC day and month."""
@@ -113,17 +114,14 @@ class KeyStore:
         try:
             await self._records.replace(key.id, "", key)
         except RecordsFullError:
-            await self._records.all_kept()  # removes keys that are only in the index
+            await self._records.all(forget_missing=True)  # removes keys that are only in the index
             await self.update(key.id, lambda _: key)
 
     async def update(self, key_id: str, decide: Callable[[ApiKey | None], K]) -> K:
         """Write what ``decide`` makes of the key; None keeps it.
 
-        ``decide`` is called again if the key changed meanwhile.
-
-        Raises:
-            KeysFullError: a new key would exceed ``MAX_KEYS``.
-            UnknownKeyError: the key changed at every try, or another version wrote it.
+        It is called again if the key changed meanwhile. Raises KeysFullError beyond ``MAX_KEYS``; UnknownKeyError if
+        the key changed at every try, or another version wrote it.
         """
         try:
             return await self._records.update(key_id, decide)
@@ -151,10 +149,6 @@ def _encoded(key: ApiKey) -> str:
     return key.model_dump_json(exclude_none=True)  # older proxies can read it
 
 
-def _created_at(key: ApiKey) -> float:
-    return key.created_at
-
-
 def _life(key: ApiKey) -> Sequence[object]:
     over_at = key.revoked_at or key.expires_at
     # A past time makes Redis delete the record at once.
@@ -175,7 +169,7 @@ MAX_TURN_SECONDS: Final = 1.0
 
 
 class CachedKeyStore:
-    """Cache of keys in front of the store; ``clock`` gives monotonic seconds.
+    """Cache of keys in front of the store; ``clock`` is monotonic.
 
     Every method raises KeysUnavailableError if it needs Redis while Redis is away.
     """
@@ -211,7 +205,7 @@ class CachedKeyStore:
     async def _read_stranger(self, key_id: str) -> ApiKey | None:
         """Read a key that is not known here, in its turn.
 
-        Those who wait too long say nothing about Redis, so no outage begins.
+        Waiting too long says nothing about Redis, so no outage begins.
         """
         if self._waiting_strangers >= MAX_WAITING_STRANGERS:
             raise KeysUnavailableError

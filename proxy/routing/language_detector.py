@@ -47,10 +47,7 @@ class Detection(BaseModel):
     ]
     candidates: Annotated[
         list[Detected],
-        Field(
-            max_length=MAX_CANDIDATES,
-            description="Served languages that the text may have, the likeliest first.",
-        ),
+        Field(max_length=MAX_CANDIDATES, description="Served languages that the text may have, the likeliest first."),
     ]
 
 
@@ -96,11 +93,6 @@ class LanguageDetector:
         self._library.detect("warm", k=1)
         self._served_sets: OrderedDict[frozenset[str], _ServedSet] = OrderedDict()
 
-    @property
-    def served_sets(self) -> int:
-        """Number of sets of served languages in memory, at most ``MAX_SERVED_SETS``."""
-        return len(self._served_sets)
-
     def score(self, text: str) -> LanguageScores:
         """Return the text's scores, which do not depend on what is served."""
         found = self._library.detect(text, k=LABELS)
@@ -111,8 +103,7 @@ class LanguageDetector:
     def choose(self, scores: LanguageScores, served: Collection[str], where: str) -> Detected:
         """Return the likeliest served language; ``confidence`` is its share among served languages.
 
-        Raises:
-            LanguageUndetectedError: no letters, or no served language; ``where`` names the text.
+        Raises LanguageUndetectedError without letters or a served language; ``where`` names the text.
         """
         ranking = self._rank(scores, served)
         if not ranking.is_certain:
@@ -123,7 +114,7 @@ class LanguageDetector:
     def list_candidates(self, scores: LanguageScores, served: Collection[str]) -> Detection:
         """Return the likeliest served language, if any, and all candidates.
 
-        ``confidence`` is a share among served languages, and less if these are unlikely together.
+        ``confidence``: a share among served languages; less if these are unlikely together.
         """
         ranking = self._rank(scores, served)
         total = max(ranking.total, MIN_SERVED_SHARE)

@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 
 # Renders one form of the list; each is a function of a module.
-Render = Callable[[Snapshot, Pivots | None], bytes]
+Render = Callable[[Snapshot, PivotOrder | None], bytes]
 
 
 class LanguageLists:
     """Rendered lists of languages, kept until the ready pairs change."""
 
-    def __init__(self, pivots: Pivots | None) -> None:
+    def __init__(self, pivots: PivotOrder | None) -> None:
         self._pivots = pivots
         self._ready: object = None
         self._lists: dict[Render, asyncio.Task[bytes]] = {}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from shared.languages import LanguagePair, closeness, language_and_script, stand_ins
+from proxy.routing.pivots import PivotOrder, best_legs, pairs_of_kin, two_leg_routes
+from shared.languages import LanguagePair, stand_ins
 from shared.protocol.errors import PairUnavailableError, PairwayError, UnknownPairError
 
 # Default Retry-After: a small engine restarts in 7 to 25 s.
@@ -21,76 +20,8 @@ LONGEST_PAIR_WAIT_SECONDS: Final = 60.0
 MAX_NAMED_PAIRS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Pivots:
-    """Order of pivots: ``preferred``, then by ``latency`` (seconds per unit of work)."""
-
-    preferred: Sequence[str]
-    latency: Callable[[LanguagePair], float]
-
-    def cost(self, legs: tuple[LanguagePair, LanguagePair]) -> tuple[int, float, str]:
-        """Return the sort key of a route, best first."""
-        pivot = legs[0].target
-        return self.preference(pivot), self.latency(legs[0]) + self.latency(legs[1]), pivot
-
-    def preference(self, pivot: str) -> int:
-        """Return a pivot's place among the preferred ones; others have the last."""
-        places = (n for n, each in enumerate(self.preferred) if closeness(each, pivot) is not None)
-        return next(places, len(self.preferred))
-
-
-def pairs_of_kin(pairs: Mapping[tuple[str, str], tuple[LanguagePair, ...]], tag: str) -> Sequence[LanguagePair]:
-    """Return the pairs with the language and script of this tag."""
-    return pairs.get(language_and_script(tag), ())
-
-
-def two_leg_routes(pair: LanguagePair, snapshot: Snapshot) -> Iterator[tuple[LanguagePair, LanguagePair]]:
-    """Yield every two known pairs that together translate this pair."""
-    ends = {language_and_script(pair.source), language_and_script(pair.target)}
-    seconds: dict[tuple[str, str], list[LanguagePair]] = {}
-    for second in pairs_of_kin(snapshot.by_target_kin, pair.target):
-        seconds.setdefault(language_and_script(second.source), []).append(second)
-    for first in pairs_of_kin(snapshot.by_source_kin, pair.source) if seconds else ():
-        pivot = language_and_script(first.target)
-        if pivot not in ends:
-            yield from ((first, second) for second in seconds.get(pivot, ()))
-
-
-def pivot_pairs(snapshot: Snapshot, pivots: Pivots) -> dict[LanguagePair, tuple[str, bool]]:
-    """Return each pair's best pivot, and whether that route is ready.
-
-    100 languages take 20 ms. Pairs with a ready direct route are omitted. Latencies, which change with each request, do not count.
-    """
-    known, ready = _targets(snapshot, only_ready=False), _targets(snapshot, only_ready=True)
-    order = sorted(known, key=lambda pivot: (pivots.preference(pivot), pivot))
-    kin: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for tag in snapshot.by_target:
-        kin[language_and_script(tag)].add(tag)
-    found: dict[LanguagePair, tuple[str, bool]] = {}
-    for source in known:
-        missing = snapshot.by_target.keys() - ready[source] - kin[language_and_script(source)]
-        for targets, is_ready in ((ready, True), (known, False)):
-            for pivot in order:
-                if pivot not in targets[source]:
-                    continue
-                reached = missing & targets[pivot]
-                found.update((LanguagePair(source, target), (pivot, is_ready)) for target in reached)
-                missing -= reached
-    return found
-
-
-def _targets(snapshot: Snapshot, *, only_ready: bool) -> dict[str, frozenset[str]]:
-    return {
-        source: frozenset(pair.target for pair in pairs if snapshot.ready[pair] or not only_ready)
-        for source, pairs in snapshot.by_source.items()
-    }
-
-
 class Route:
-    """Pairs that a request goes through; ``name`` and ``pair`` label metrics.
-
-    ``pair`` is what was asked for, in the languages of models.
-    """
+    """Pairs that a request goes through; ``pair`` is the whole."""
 
     __slots__ = ("languages", "legs", "name", "pair")
 
@@ -126,12 +57,7 @@ def _unknown_pair(pair: LanguagePair, snapshot: Snapshot) -> UnknownPairError:
 
 
 def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
-    """Return the closest ready pair.
-
-    Raises:
-        UnknownPairError: no known pair can replace it.
-        PairUnavailableError: no such pair is ready now.
-    """
+    """Return the closest ready pair, or raise UnknownPairError or PairUnavailableError."""
     if snapshot.ready.get(pair):  # the common case
         return pair
     candidates = known_pairs(pair, snapshot)
@@ -141,32 +67,28 @@ def find_pair(pair: LanguagePair, snapshot: Snapshot) -> LanguagePair:
     raise pair_unavailable(candidates[0], snapshot)
 
 
-def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: Pivots | None) -> Route:
-    """Return the direct route, else the best through a pivot.
-
-    Raises:
-        UnknownPairError: no route is known.
-        PairUnavailableError: no known route is ready now.
-    """
+def find_route(pair: LanguagePair, snapshot: Snapshot, pivots: PivotOrder | None) -> Route:
+    """Return the direct route, else through a pivot; errors as ``find_pair``."""
     try:
         return Route((find_pair(pair, snapshot),))
     except (UnknownPairError, PairUnavailableError) as error:
         if pivots is None:
             raise
-        candidates = list(two_leg_routes(pair, snapshot))
-        ready = [legs for legs in candidates if all(snapshot.ready[leg] for leg in legs)]
-        if ready:
-            return Route(min(ready, key=pivots.cost))
-        if candidates and isinstance(error, UnknownPairError):
-            legs = min(candidates, key=pivots.cost)
-            raise pair_unavailable(next(leg for leg in legs if not snapshot.ready[leg]), snapshot) from None
+        legs = best_legs(pair, snapshot, pivots)
+        if legs is None:
+            raise
+        unready = next((leg for leg in legs if not snapshot.ready[leg]), None)
+        if unready is None:
+            return Route(legs)
+        if isinstance(error, UnknownPairError):
+            raise pair_unavailable(unready, snapshot) from None
         raise
 
 
 class RoutePlanner:
     """Finds routes; caches direct ones until the snapshot changes."""
 
-    def __init__(self, pivots: Pivots | None) -> None:
+    def __init__(self, pivots: PivotOrder | None) -> None:
         self._pivots = pivots
         self._planned: object = None
         self._direct: dict[LanguagePair, Route] = {}

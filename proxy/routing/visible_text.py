@@ -51,7 +51,7 @@ def visible_text(text: str, text_format: TextFormat) -> str | None:
     """Return the beginning of the visible text, or None without translatable words.
 
     None is certain: if words may be in code or comments, the result is empty; text beyond ``MAX_SEEN_CHARS`` counts as
-    words. Time is linear and bounded. Thread-safe.
+    words. Linear, bounded, thread-safe.
     """
     seen = text[:MAX_SEEN_CHARS]
     if text_format is TextFormat.TEXT:

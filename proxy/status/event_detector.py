@@ -45,8 +45,7 @@ class _Observed:
 class EventDetector:
     """The latest ``MAX_EVENTS`` events; ``clock`` returns Unix seconds.
 
-    The state of the fleet at start is no event: all begins with the first snapshot in which every replica was probed.
-    ``version`` counts events.
+    All begins with the first snapshot in which every replica was probed. ``version`` counts events.
     """
 
     def __init__(self, proxy_name: str, clock: Callable[[], float]) -> None:

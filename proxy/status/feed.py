@@ -34,7 +34,7 @@ def stamped(content: bytes) -> bytes:
 class StatusFeed:
     """Renders for its viewers, while there are any; ``clock`` is monotonic.
 
-    ``render`` returns the status as JSON without its time, which ``stamp`` adds. ``viewers`` counts streams.
+    ``render`` returns JSON without its time, which ``stamp`` adds.
     """
 
     def __init__(self, clock: Callable[[], float], stamp: Callable[[bytes], bytes]) -> None:
@@ -69,11 +69,7 @@ class StatusFeed:
 
     @asynccontextmanager
     async def viewing(self, render: Callable[[], bytes]) -> AsyncGenerator[None]:
-        """Keep rendering during the block.
-
-        Raises:
-            OverloadedError: there are ``MAX_VIEWERS`` already.
-        """
+        """Keep rendering; raise OverloadedError beyond ``MAX_VIEWERS``."""
         if self.viewers >= MAX_VIEWERS:
             detail = f"{MAX_VIEWERS} viewers follow the status already; GET /status/data without streaming works."
             raise OverloadedError(detail, retry_after=FULL_SECONDS)
@@ -91,10 +87,7 @@ class StatusFeed:
                 self._task = None
 
     async def after(self, version: int) -> tuple[int, bytes] | None:
-        """Wait for a message after this one; 0: return the latest.
-
-        None: the feed is closed.
-        """
+        """Wait for a message after this one; None: the feed is closed."""
         async with self._published:
             await self._published.wait_for(lambda: self.version > version or self._closed)
         return None if self._closed else (self.version, self._message)

@@ -43,10 +43,7 @@ class FleetEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventMeaning:
-    """Words for a kind of event, and its runbook's heading.
-
-    ``{}`` in the text is the subject.
-    """
+    """A kind's words (``{}``: the subject), and its runbook's heading."""
 
     level: EventLevel
     text: str
@@ -75,10 +72,7 @@ MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
 
 
 class FleetEvent(BaseModel):
-    """One event at a Unix time.
-
-    Its ``subject`` is a replica's URL, pairs, or a proxy.
-    """
+    """One event; its ``subject`` is a replica's URL, pairs, or a proxy."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
-from proxy.status.figures import SLOT_SECONDS, FigureRing, slot_at
-from proxy.status.proxy_summary import ProxySummary
-from proxy.status.store import StatusStore
+from proxy.status.figure_ring import SLOT_SECONDS, FigureRing, slot_at
+from proxy.status.summary_store import ProxySummary, SummaryStore
 from proxy.storage.connection import StoreUnavailableError
 from shared.languages import LanguagePair
 from shared.version import VERSION
@@ -27,45 +27,38 @@ SILENT_SECONDS: Final = 30.0
 READ_DELAY_SECONDS: Final = 2.5
 
 
+@dataclass(eq=False, slots=True)
 class StatusMonitor:
     """This proxy's figures and events, and all proxies' summaries.
 
-    ``others`` are the summaries of other proxies as last read; ``last_slot`` is the latest slot of which all figures are
-    read. ``clock`` returns Unix seconds.
+    ``others``: as last read; ``last_slot``: the latest of which all figures are read. ``clock`` returns Unix seconds.
     """
 
-    def __init__(
-        self,
-        name: str,
-        store: StatusStore,
-        registry: Registry,
-        local_stats: LocalStats,
-        ring: FigureRing,
-        detector: EventDetector,
-        feed: StatusFeed,
-        *,
-        is_draining: Callable[[], bool],
-        clock: Callable[[], float],
-    ) -> None:
-        self._name = name
-        self._store = store
-        self._registry = registry
-        self._local_stats = local_stats
-        self._ring = ring
-        self._detector = detector
-        self._feed = feed
-        self._is_draining = is_draining
-        self._clock = clock
-        self._started_at = clock()
-        self._shown_version = self._written_version = 0
-        self._read_at = 0.0
-        self.last_slot = slot_at(clock()) - 1
-        self.others: list[ProxySummary] = []
+    _name: str
+    _store: SummaryStore
+    _registry: Registry
+    _local_stats: LocalStats
+    _ring: FigureRing
+    _detector: EventDetector
+    _feed: StatusFeed
+    _: KW_ONLY
+    is_draining: Callable[[], bool]
+    clock: Callable[[], float]
+    others: list[ProxySummary] = field(default_factory=list[ProxySummary])
+    last_slot: int = field(init=False)
+    _started_at: float = field(init=False)
+    _read_at: float = 0.0
+    _shown_version: int = 0
+    _written_version: int = 0
+
+    def __post_init__(self) -> None:
+        self._started_at = self.clock()
+        self.last_slot = slot_at(self._started_at) - 1
 
     async def tick(self) -> None:
         """Note what changed, share it, and read what others shared."""
-        now = self._clock()
-        if self._is_draining():
+        now = self.clock()
+        if self.is_draining():
             await self._feed.close()
         self._detector.observe_breakers(open_breakers(self._local_stats))
         self._detector.observe_leader(is_leader=self._registry.is_leader)
@@ -108,10 +101,10 @@ class StatusMonitor:
         return ProxySummary(
             name=self._name,
             version=VERSION,
-            at=round(self._clock(), 1),
+            at=round(self.clock(), 1),
             started_at=round(self._started_at, 1),
             leader=self._registry.is_leader,
-            draining=self._is_draining(),
+            draining=self.is_draining(),
             slots=list(self._ring.slots),
             events=list(self._detector.events),
         )

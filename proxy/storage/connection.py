@@ -1,4 +1,4 @@
-"""Connection to the fleet's Redis: turns, time-outs, errors, names of keys."""
+"""Connection to the fleet's Redis: turns, time-outs, errors."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def mapped_errors(timeout: float) -> Generator[None]:
 
 
 class RunningTimeout:
-    """Time-out that stands still while the event loop does.
-
-    A context manager that raises TimeoutError after ``seconds`` in which the loop ran.
+    """Raises TimeoutError after ``seconds`` in which the event loop ran.
 
     A plain time-out fires before the loop looks at an answer that came while it stood still.
     """
@@ -91,8 +89,8 @@ class RunningTimeout:
 class RedisConnection:
     """Connections of one part of the proxy, for few calls.
 
-    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError. Time
-    in which the event loop stands still does not count: Redis is not away because this process is busy.
+    A call waits at most ``timeout`` seconds for its turn and as long for Redis, then raises StoreUnavailableError. A
+    busy event loop does not count: Redis is not away because this process is busy.
     """
 
     def __init__(self, url: str, timeout: float, max_calls: int) -> None:
@@ -153,47 +151,3 @@ class RedisConnection:
                 raise
         finally:
             self._slots.release()
-
-
-class RedisKeys:
-    """Names of the keys in the fleet's Redis (docs/operations/runbooks.md)."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self.lease = f"{prefix}prober"
-        self.replicas = f"{prefix}replicas"
-        self.pairs = f"{prefix}pairs"
-        self.overrides = f"{prefix}changes"
-        self.expected = f"{prefix}expected"
-        self.api_keys = f"{prefix}keys"
-        self.glossary_owners = f"{prefix}glossary-owners"
-        self.glossary_bytes = f"{prefix}glossary-bytes"
-        self.proxies = f"{prefix}proxies"
-
-    def replica(self, url: str) -> str:
-        """Return the name of a replica's record."""
-        return f"{self._prefix}replica:{url}"
-
-    def proxy(self, name: str) -> str:
-        """Return the name of a proxy's summary."""
-        return f"{self._prefix}proxy:{name}"
-
-    def served_pairs(self, version: str) -> str:
-        """Return the name of the record of reported pairs with this version."""
-        return f"{self._prefix}served:{version}"
-
-    def api_key(self, key_id: str) -> str:
-        """Return the name of an API key's record."""
-        return f"{self._prefix}key:{key_id}"
-
-    def usage(self, key_id: str, unit: str, window: str) -> str:
-        """Return the name of an API key's counter in a window."""
-        return f"{self._prefix}use:{key_id}:{unit}:{window}"
-
-    def glossaries(self, owner: str) -> str:
-        """Return the name of an owner's list of glossaries."""
-        return f"{self._prefix}glossaries:{owner}"
-
-    def glossary(self, owner: str, glossary_id: str) -> str:
-        """Return the name of a glossary's record."""
-        return f"{self._prefix}glossary:{owner}:{glossary_id}"

@@ -22,8 +22,7 @@ NOT_ASKED: Final = "not asked yet"
 class LeaderLease:
     """Our lease, which ends before Redis' copy: two proxies never lead.
 
-    A killed holder is replaced within 2.4 s (docs/decisions/0012-operator-changes.md). ``name`` is the lease's key,
-    ``clock`` is monotonic.
+    A killed holder is replaced within 2.4 s (docs/decisions/0012-operator-changes.md). ``clock`` is monotonic.
     """
 
     def __init__(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.storage.connection import RedisConnection
+from proxy.storage.redis_keys import RedisKeys
 from proxy.storage.scripts import purge_owners, write_glossary
 
 # Owners purged in one call, and calls of one purge; the next purge continues.
@@ -12,12 +14,12 @@ PURGE_PAGE: Final = 20
 MAX_PURGE_PAGES: Final = 500
 
 
+@dataclass(eq=False, slots=True)
 class OwnedRecords:
     """Records as text, and a list of lines for each owner."""
 
-    def __init__(self, redis: RedisConnection, keys: RedisKeys) -> None:
-        self._redis = redis
-        self._keys = keys
+    _redis: RedisConnection
+    _keys: RedisKeys
 
     async def lines(self, owner: str) -> list[str]:
         """Return the lines of an owner's list."""

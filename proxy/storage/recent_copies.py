@@ -20,8 +20,8 @@ AWAY_SECONDS: Final = 0.5
 class RecentCopies(Generic[K, T]):
     """Copies of records; the one checked longest ago is dropped first.
 
-    A copy is used unchecked for ``fresh_seconds``. The sum of ``size`` is at most ``most``, in the unit of ``size``.
-    ``unavailable`` is raised where Redis is away. ``clock`` gives monotonic seconds.
+    One is used unchecked for ``fresh_seconds``. The sum of ``size`` is at most ``most``. ``unavailable`` is raised
+    where Redis is away. ``clock`` is monotonic.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RecentCopies(Generic[K, T]):
     async def get(self, key: K, check: Callable[[T | None], Awaitable[T | None]]) -> T | None:
         """Return a fresh copy, or what ``check`` makes of the last.
 
-        None: there is no such record. If ``check`` raises ``unavailable``, a copy that is not too old is used.
+        None: there is no record. If ``check`` raises ``unavailable``, a copy that is not too old is used.
         """
         if (fresh := self.fresh(key)) is not None:
             return fresh

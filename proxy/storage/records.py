@@ -1,15 +1,15 @@
-"""Records in Redis: read, listed, and changed by compare-and-set or by time."""
+"""Records in Redis, changed by compare-and-set or by time; counters of usage."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from proxy.storage.connection import Argument, RedisConnection
 from proxy.storage.latest_copy import D, LatestCopy
-from proxy.storage.scripts import write_latest, write_record
+from proxy.storage.scripts import count_usage, refund_usage, write_latest, write_record
 from shared.protocol.errors import PairwayError
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class RecordContendedError(Exception):
 class Codec(Generic[T]):
     """A kind of record as text.
 
-    ``parse`` raises ValueError or PairwayError for what another version wrote, which is logged at ``level``.
+    What another version wrote makes ``parse`` raise ValueError or PairwayError, and is logged at ``level``.
     """
 
     kind: str
@@ -56,17 +56,12 @@ class Codec(Generic[T]):
 
 
 async def update_record(
-    read: Callable[[], Awaitable[tuple[T, S]]],
-    replace: Callable[[S, Any], Awaitable[bool]],
-    decide: Callable[[T], C],
+    read: Callable[[], Awaitable[tuple[T, S]]], replace: Callable[[S, Any], Awaitable[bool]], decide: Callable[[T], C]
 ) -> C:
     """Write what ``decide`` makes of a record; None keeps it.
 
-    ``read`` returns the record and its stamp, ``replace`` writes another one if it still has that stamp. ``decide`` is
-    called again if the record changed meanwhile.
-
-    Raises:
-        RecordContendedError: it changed at every try.
+    ``read`` returns it and its stamp, ``replace`` writes if it still has that; else all again. Raises
+    RecordContendedError if it changed at every try.
     """
     for _ in range(MAX_TRIES):
         record, stamp = await read()
@@ -76,51 +71,38 @@ async def update_record(
     raise RecordContendedError
 
 
+@dataclass(eq=False, slots=True)
 class IndexedRecords(Generic[T]):
-    """Records, each with its key, and their ids sorted.
+    """Records, each with its key ``name(id)``, and their ids sorted.
 
-    ``name`` returns a record's key. ``most`` limits them; ``max_bytes`` limits what is read of one, at most ``page`` at
-    once. ``score`` and ``life`` (the command that limits it, or nothing) are those of a changed record.
+    At most ``most``; of one ``max_bytes`` are read, ``page`` at once. ``score`` and ``life`` (the command that limits
+    it, or nothing) are those of a changed record.
     """
 
-    def __init__(
-        self,
-        redis: RedisConnection,
-        codec: Codec[T],
-        index: str,
-        name: Callable[[str], str],
-        *,
-        score: Callable[[T], float] = lambda _: 0.0,
-        life: Callable[[T], Sequence[object]] = lambda _: (),
-        most: int | None = None,
-        max_bytes: int | None = None,
-        page: int = PAGE,
-    ) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._index = index
-        self._name = name
-        self._score = score
-        self._life = life
-        self._most = most
-        self._max_bytes = max_bytes
-        self._page = page
+    redis: RedisConnection
+    codec: Codec[T]
+    index: str
+    name: Callable[[str], str]
+    _: KW_ONLY
+    score: Callable[[T], float] = lambda _: 0.0
+    life: Callable[[T], Sequence[object]] = lambda _: ()
+    most: int | None = None
+    max_bytes: int | None = None
+    page: int = PAGE
 
     async def get(self, record_id: str) -> T | None:
         """Return a record; None if absent or unreadable."""
-        return self._codec.decode(await self._redis.call("GET", self._name(record_id)))
+        return self.codec.decode(await self.redis.call("GET", self.name(record_id)))
 
     async def update(self, record_id: str, decide: Callable[[T | None], C]) -> C:
         """Write what ``decide`` makes of a record, as ``update_record``.
 
-        Raises:
-            RecordContendedError: it changed at every try, or another version wrote it.
-            RecordsFullError: a new one would be one too many.
+        Raises RecordContendedError also for another version's, RecordsFullError for one too many.
         """
 
         async def read() -> tuple[T | None, str]:
-            text: str | None = await self._redis.call("GET", self._name(record_id))
-            record = self._codec.decode(text)
+            text: str | None = await self.redis.call("GET", self.name(record_id))
+            record = self.codec.decode(text)
             if record is None and text is not None:
                 raise RecordContendedError
             return record, text or ""
@@ -131,15 +113,11 @@ class IndexedRecords(Generic[T]):
         return await update_record(read, replace, decide)
 
     async def replace(self, record_id: str, before: str, record: T) -> bool:
-        """Write a record if its text is ``before`` ('': none yet).
-
-        Raises:
-            RecordsFullError: a new one would be one too many.
-        """
-        keys = self._name(record_id), (self._index,)
-        after, most = self._codec.encode(record), self._most or 0
-        values = after, tuple(self._life(record)), record_id, self._score(record), most
-        written = await write_record(self._redis, *keys, before, *values)
+        """Write if the text is ``before`` ('': none), or raise RecordsFullError."""
+        keys = self.name(record_id), (self.index,)
+        after, most = self.codec.encode(record), self.most or 0
+        values = after, tuple(self.life(record)), record_id, self.score(record), most
+        written = await write_record(self.redis, *keys, before, *values)
         if written < 0:
             raise RecordsFullError
         return bool(written)
@@ -147,69 +125,65 @@ class IndexedRecords(Generic[T]):
     async def put(self, records: Mapping[str, T], *, at: float, seconds: float) -> None:
         """Write records of which we are the only writer, for ``seconds``.
 
-        The index forgets those written longer ago, and the earliest beyond ``most``.
+        The index forgets earlier ones, and the earliest beyond ``most``.
         """
         milliseconds = int(seconds * 1000)
         for batch in pages(tuple(records), PAGE) if records else iter([()]):
             commands: list[Sequence[Argument]] = [
-                ("SET", self._name(each), self._codec.encode(records[each]), "PX", milliseconds) for each in batch
+                ("SET", self.name(each), self.codec.encode(records[each]), "PX", milliseconds) for each in batch
             ]
             if batch:
-                commands.append(("ZADD", self._index, *(part for each in batch for part in (at, each))))
-            commands.append(("ZREMRANGEBYSCORE", self._index, "-inf", at - seconds))
-            if self._most is not None:
-                commands.append(("ZREMRANGEBYRANK", self._index, 0, -self._most - 1))
-            await self._redis.send([*commands, ("PEXPIRE", self._index, milliseconds)])
+                commands.append(("ZADD", self.index, *(part for each in batch for part in (at, each))))
+            commands.append(("ZREMRANGEBYSCORE", self.index, "-inf", at - seconds))
+            if self.most is not None:
+                commands.append(("ZREMRANGEBYRANK", self.index, 0, -self.most - 1))
+            await self.redis.send([*commands, ("PEXPIRE", self.index, milliseconds)])
 
-    async def all(self) -> dict[str, T | None]:
+    async def all(self, *, forget_missing: bool = False) -> dict[str, T | None]:
         """Return records by id in the index's order; None: unreadable."""
-        return await self._list(("ZRANGE", self._index, 0, -1), forget_missing=False)
-
-    async def all_kept(self) -> dict[str, T | None]:
-        """Return what ``all`` does; forget ids without a record."""
-        return await self._list(("ZRANGE", self._index, 0, -1), forget_missing=True)
+        return await self._list(("ZRANGE", self.index, 0, -1), forget_missing=forget_missing)
 
     async def latest(self) -> dict[str, T | None]:
         """Return the latest ``most`` records, the last one first."""
-        return await self._list(("ZREVRANGE", self._index, 0, (self._most or 0) - 1), forget_missing=False)
+        return await self._list(("ZREVRANGE", self.index, 0, (self.most or 0) - 1), forget_missing=False)
 
     async def _list(self, order: Sequence[Argument], *, forget_missing: bool) -> dict[str, T | None]:
-        ids: list[str] = await self._redis.call(*order)
+        ids: list[str] = await self.redis.call(*order)
         found: dict[str, T | None] = {}
-        for page in pages(ids, self._page):
+        for page in pages(ids, self.page):
             texts = dict(zip(page, await self._texts(page), strict=True))
             if forget_missing and (missing := [each for each, text in texts.items() if text is None]):
-                await self._redis.call("ZREM", self._index, *missing)
-            found |= {each: self._codec.decode(text) for each, text in texts.items() if text}
+                await self.redis.call("ZREM", self.index, *missing)
+            found |= {each: self.codec.decode(text) for each, text in texts.items() if text}
         return found
 
     async def _texts(self, page: Sequence[str]) -> list[str | None]:
-        if self._max_bytes is not None:
-            return await self._redis.send([("GETRANGE", self._name(each), 0, self._max_bytes - 1) for each in page])
-        return await self._redis.call("MGET", *map(self._name, page), timeouts=2)
+        if self.max_bytes is not None:
+            return await self.redis.send([("GETRANGE", self.name(each), 0, self.max_bytes - 1) for each in page])
+        return await self.redis.call("MGET", *map(self.name, page), timeouts=2)
 
 
+@dataclass(eq=False, slots=True)
 class ExpiringRecords(Generic[T]):
     """Records without an index; ``name`` returns a record's key."""
 
-    def __init__(self, redis: RedisConnection, codec: Codec[T], name: Callable[[str], str]) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._name = name
+    redis: RedisConnection
+    codec: Codec[T]
+    name: Callable[[str], str]
 
     async def put(self, records: Mapping[str, T], seconds: float) -> None:
         """Write records for ``seconds``."""
         milliseconds = int(seconds * 1000)
         for page in pages(tuple(records), PAGE):
-            texts = ((self._name(each), self._codec.encode(records[each])) for each in page)
-            await self._redis.send([("SET", name, text, "PX", milliseconds) for name, text in texts])
+            texts = ((self.name(each), self.codec.encode(records[each])) for each in page)
+            await self.redis.send([("SET", name, text, "PX", milliseconds) for name, text in texts])
 
     async def get(self, ids: Sequence[str]) -> dict[str, T]:
         """Return the readable records of these."""
         found: dict[str, T] = {}
         for page in pages(ids, PAGE):
-            texts: list[str | None] = await self._redis.call("MGET", *map(self._name, page), timeouts=2)
-            decoded = zip(page, map(self._codec.decode, texts), strict=True)
+            texts: list[str | None] = await self.redis.call("MGET", *map(self.name, page), timeouts=2)
+            decoded = zip(page, map(self.codec.decode, texts), strict=True)
             found |= {each: record for each, record in decoded if record is not None}
         return found
 
@@ -218,29 +192,29 @@ class ExpiringRecords(Generic[T]):
 PAGE_NAMES: Final = 500
 
 
+@dataclass(eq=False, slots=True)
 class LastSeen:
     """Names with their last Unix times, forgotten after ``seconds``; read and written in pages."""
 
-    def __init__(self, redis: RedisConnection, key: str, seconds: int) -> None:
-        self._redis = redis
-        self._key = key
-        self._seconds = seconds
+    redis: RedisConnection
+    key: str
+    seconds: int
 
     async def write(self, seen: Mapping[str, float], now: float) -> None:
         """Write times unless Redis has later ones; forget old names."""
-        kept = ("EXPIRE", self._key, self._seconds)
+        kept = ("EXPIRE", self.key, self.seconds)
         for page in pages(tuple(seen.items()), PAGE_NAMES):
             times = [part for name, at in page for part in (at, name)]
-            await self._redis.send([("ZADD", self._key, "GT", *times), kept])
-        await self._redis.send([("ZREMRANGEBYSCORE", self._key, "-inf", now - self._seconds), kept])
+            await self.redis.send([("ZADD", self.key, "GT", *times), kept])
+        await self.redis.send([("ZREMRANGEBYSCORE", self.key, "-inf", now - self.seconds), kept])
 
     async def read(self) -> dict[str, float]:
         """Return all names with their times."""
         found: dict[str, float] = {}
         cursor, is_first = 0, True
         while cursor or is_first:
-            page: tuple[int, list[tuple[str, float]]] = await self._redis.call(
-                "ZSCAN", self._key, cursor, "COUNT", PAGE_NAMES
+            page: tuple[int, list[tuple[str, float]]] = await self.redis.call(
+                "ZSCAN", self.key, cursor, "COUNT", PAGE_NAMES
             )
             (cursor, times), is_first = page, False
             found.update(times)
@@ -252,44 +226,73 @@ def pages(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 
+@dataclass(eq=False, slots=True)
 class LatestRecords(Generic[D]):
     """The records in Redis, which live for ``seconds`` after the last renewal."""
 
-    def __init__(
-        self, redis: RedisConnection, codec: Codec[D], register: str, name: Callable[[D], str], seconds: int
-    ) -> None:
-        self._redis = redis
-        self._codec = codec
-        self._register = register
-        self._name = name
-        self._seconds = seconds
+    redis: RedisConnection
+    codec: Codec[D]
+    register: str
+    name: Callable[[D], str]
+    seconds: int
 
     async def read(self, *, renew: bool) -> list[D]:
         """Return readable records; ``renew`` restarts their life."""
-        texts: dict[str, str] = await self._redis.call("HGETALL", self._register)
+        texts: dict[str, str] = await self.redis.call("HGETALL", self.register)
         if renew and texts:
-            await self._redis.call("EXPIRE", self._register, self._seconds)
-        decoded = map(self._codec.decode, texts.values())
+            await self.redis.call("EXPIRE", self.register, self.seconds)
+        decoded = map(self.codec.decode, texts.values())
         return [each for each in decoded if each is not None]
 
     async def write(self, records: Iterable[D]) -> None:
         """Write records unless Redis has later ones."""
-        rows = [(self._name(each), each.at, self._codec.encode(each)) for each in records]
-        await write_latest(self._redis, self._register, rows, self._seconds)
-
-    async def delete(self, names: Sequence[str]) -> None:
-        """Delete the records of these names (at least one)."""
-        await self._redis.call("HDEL", self._register, *names)
+        rows = [(self.name(each), each.at, self.codec.encode(each)) for each in records]
+        await write_latest(self.redis, self.register, rows, self.seconds)
 
     async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
-        """Merge a copy with Redis, in both directions.
-
-        ``on_change`` hears of other proxies' changes before Redis is written.
-        """
+        """Merge with Redis, both ways; ``on_change`` hears of changes before the write."""
         stored = await self.read(renew=renew)
         if copy.merge(stored):
             on_change()
         if missing := copy.missing_in(stored):
             await self.write(missing)
         if expired := copy.expired_in(stored):
-            await self.delete(expired)
+            await self.redis.call("HDEL", self.register, *expired)
+
+
+@dataclass(eq=False, slots=True)
+class UsageCounters:
+    """Counters; each expires, and none falls below 0."""
+
+    redis: RedisConnection
+
+    async def count(
+        self,
+        record: str,
+        counters: Sequence[str],
+        limits: Sequence[str],
+        amounts: Sequence[int],
+        lifetimes: Sequence[int],
+    ) -> tuple[int, Sequence[int]] | None:
+        """Count all amounts or none, as ``count_usage``; return place and counts."""
+        answer = await count_usage(self.redis, record, counters, limits, amounts, lifetimes)
+        return None if answer is None else (answer[0], answer[1:])
+
+    async def refund(self, counters: Sequence[str], amount: int) -> None:
+        """Subtract an amount from the counters that still exist."""
+        await refund_usage(self.redis, counters, amount)
+
+    async def read(self, counters: Sequence[str]) -> list[int | None]:
+        """Return the counts, None where nothing was counted."""
+        counts: list[str | None] = await self.redis.call("MGET", *counters)
+        return [None if count is None else int(count) for count in counts]
+
+    async def raise_to(self, counter: str, least: int, lifetime: int) -> None:
+        """Raise a counter to at least this number, for ``lifetime`` seconds."""
+        for _ in range(MAX_TRIES):
+            used: str | None = await self.redis.call("GET", counter)
+            if int(used or 0) >= least:
+                return
+            life = "EXPIRE", lifetime
+            if await write_record(self.redis, counter, (), used or "", str(least), life, "", 0, 0):
+                return

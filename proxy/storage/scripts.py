@@ -28,12 +28,10 @@ SCRIPTS: Final[dict[str, str]] = {}
 def script(lua: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[Concatenate[RedisConnection, P], Awaitable[R]]]:
     """Make a function run ``lua``, in which its parameters are local variables.
 
-    Parameters of the types Key and Keys are Redis' ``KEYS``, others are ``ARGV``. They are passed by position.
+    Those of the types Key and Keys are Redis' ``KEYS``, others ``ARGV``; all by position.
     """
 
-    def declared(
-        function: Callable[P, Awaitable[R]],
-    ) -> Callable[Concatenate[RedisConnection, P], Awaitable[R]]:
+    def declared(function: Callable[P, Awaitable[R]]) -> Callable[Concatenate[RedisConnection, P], Awaitable[R]]:
         hints = get_type_hints(function, include_extras=True)
         names = list(signature(function).parameters)
         keys = [name for name in names if _KEY in getattr(hints[name], "__metadata__", ())]
@@ -80,10 +78,7 @@ end
 return 1
 """)
 async def hold_lease(lease: Key, owner: str, milliseconds: int) -> int:
-    """Take a free lease or renew ours; 0 milliseconds release ours.
-
-    Return 0 if it is another's.
-    """
+    """Take or renew the lease (0 ms: release); 0: it is another's."""
     ...
 
 
@@ -109,8 +104,8 @@ async def write_record(
 ) -> int:
     """Write a record unless it changed since it was ``before`` ('': none).
 
-    ``life``: [] or the command and argument that limit it. ``indexes``: none, or a sorted set of at most ``most``
-    members, in which a past life leaves the member. Return 0 if the record changed, -1 if the index is full.
+    ``life``: [] or the command and argument that limit it. ``indexes``: none, or a sorted set of at most ``most``; a
+    past life leaves the member. Returns 0 if the record changed, -1 if the index is full.
     """
     ...
 
@@ -127,10 +122,7 @@ redis.call('EXPIRE', register, seconds)
 return 1
 """)
 async def write_latest(register: Key, records: Table, seconds: int) -> int:
-    """Write records into a hash unless those in it are as late.
-
-    ``records``: [name, Unix time, record] of each.
-    """
+    """Write [name, Unix time, record] each, unless the hash's is as late."""
     ...
 
 
@@ -161,7 +153,8 @@ async def count_usage(
 ) -> Sequence[int] | None:
     """Count all amounts, or none if a limit would be exceeded.
 
-    ``limits`` are fields of the record. Return the last exceeded one (0: none, all is counted) and the counts; None for an absent or revoked record.
+    ``limits`` are fields of the record. Returns the last exceeded one's place (from 1; 0: none) and the counts; None
+    for an absent or revoked record.
     """
     ...
 
@@ -243,8 +236,9 @@ async def write_glossary(
 ) -> int:
     """Write or delete a glossary, unless its version differs.
 
-    '' as ``version`` is any, '' as ``record`` deletes; writing renews the owner. ``lines`` is the owner's list, ``records`` the beginning of its records' names, ``limits``: most glossaries, most
-    bytes of all owners. Return 0 if another version is there, -1 and -2 beyond these limits.
+    '' as ``version``: any; as ``record``: delete; writing renews the owner. ``lines``: the owner's list; ``records``:
+    the beginning of names; ``limits``: most glossaries, most bytes of all owners. Returns 0 for another version, -1 and
+    -2 beyond the limits.
     """
     ...
 
@@ -276,9 +270,8 @@ async def purge_owners(
     next_look: float,
     most: int,
 ) -> int:
-    """Forget owners of glossaries that expired, or whose API key is deleted.
+    """Forget owners whose glossaries expired or key is gone; return their number.
 
-    ``lists``, ``records`` and ``keys`` are beginnings of names. An existing key is looked for again at ``next_look``.
-    Return how many were due.
+    ``lists``, ``records``, ``keys``: beginnings of names. An existing key is looked for again at ``next_look``.
     """
     ...

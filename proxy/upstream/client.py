@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from pydantic import SecretStr, ValidationError
 
-from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamExchange, address_of, header_value
+from proxy.upstream.http_client import IDLE_SECONDS, Endpoint, UpstreamCall, address_of, header_value
 from proxy.upstream.response_classifier import UNTRUSTED, BrokenAnswerError, ConnectTimeoutError, SilentError
 from proxy.upstream.stream_reader import MAX_ANSWER_BYTES, MAX_STREAM_BYTES, StreamReader
 from shared.protocol import sse_format
@@ -57,14 +57,11 @@ class ReplicaClient:
 
     def translate(
         self, url: str, body: bytes, deadline: Deadline, headers: Mapping[str, str], on_delta: OnDelta | None = None
-    ) -> UpstreamExchange:
-        """Start sending a translation, with ``headers`` added; await the returned exchange.
+    ) -> UpstreamCall:
+        """Start sending a translation, with ``headers`` added; await the returned call.
 
-        With ``on_delta`` the replica is asked to stream: ``on_delta`` gets every part, also of an answer that did not
-        stream, and the stream's last event is the response.
-
-        Raises:
-            UnreachableError: the URL is invalid.
+        With ``on_delta`` the replica is asked to stream: it gets every part, also of an answer that did not stream; the
+        last event is the response. Raises UnreachableError for an invalid URL.
         """
         endpoint = self._endpoint(url)
         own = "".join([f"{name}: {header_value(value)}\r\n" for name, value in headers.items()])
@@ -76,22 +73,20 @@ class ReplicaClient:
         )
         reader = None if on_delta is None else StreamReader(on_delta)
         limit = MAX_ANSWER_BYTES if reader is None else MAX_STREAM_BYTES
-        return UpstreamExchange(endpoint, head.encode() + body, deadline.remaining(), limit, reader=reader)
+        return UpstreamCall(endpoint, head.encode() + body, deadline.remaining(), limit, reader=reader)
 
     async def report(self, url: str, known: ReplicaReport | None = None) -> ReplicaReport:
         """Probe a replica, which omits pairs unchanged since the ``known`` report.
 
-        Raises:
-            UnreachableError: nothing listens at the URL.
-            SilentError: no connection or no answer in time: the replica is dead, far away, or very busy.
-            BrokenAnswerError: the answer is no report.
+        Raises UnreachableError if nothing listens, SilentError without connection or answer in time (dead, far away, or
+        very busy), BrokenAnswerError if it is no report.
         """
         endpoint = self._endpoint(url)
         version = None if known is None else known.pairs_version
         query = "" if version is None else f"?{urlencode({PAIRS_VERSION_PARAMETER: version})}"
         head = f"GET /report{query} HTTP/1.1\r\n{endpoint.address.headers}Accept: */*\r\n\r\n".encode()
         try:
-            response = await UpstreamExchange(endpoint, head, self._probe_timeout, MAX_REPORT_BYTES, is_repeatable=True)
+            response = await UpstreamCall(endpoint, head, self._probe_timeout, MAX_REPORT_BYTES, is_repeatable=True)
         except ConnectTimeoutError as error:  # proves less than a refused connection
             raise SilentError(str(error)) from error
         status, body = response.status, response.body

@@ -71,10 +71,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 class AnswerParser:
-    """Parser of one answer after another; skips interim answers (1xx).
-
-    No byte may follow an answer before the next request.
-    """
+    """Parser of one answer after another; nothing may follow one unasked."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -90,12 +87,9 @@ class AnswerParser:
         self._parts: list[bytes] = []
 
     def feed(self, data: bytes) -> ReplicaResponse | None:
-        """Parse a part; return the response once complete.
+        """Parse a part; return the response, a stream's with its last event.
 
-        A stream is complete with its last event.
-
-        Raises:
-            BrokenAnswerError: the answer is too long or invalid.
+        None: it is incomplete. Raises BrokenAnswerError if it is too long or invalid.
         """
         self.received += len(data)
         error: Exception | None = None
@@ -109,11 +103,7 @@ class AnswerParser:
         return response
 
     def end(self, error: Exception | None) -> ReplicaResponse | None:
-        """Return the response whose end is the end of its connection.
-
-        Raises:
-            BrokenAnswerError: the answer is incomplete, or the connection ended with an error.
-        """
+        """Return what the connection's end completes; else raise BrokenAnswerError."""
         if error is not None or not self._has_head or self._is_framed:
             raise BrokenAnswerError("the connection was closed" if error is None else describe(error))
         self.is_whole = True
@@ -216,7 +206,7 @@ class Endpoint:
     def close_idle(self, unused_since: float = math.inf) -> None:
         """Close connections idle since before ``unused_since``.
 
-        If no request was sent since then either, the endpoint keeps no connection any more.
+        Without a request since then, the endpoint keeps none any more.
         """
         old = [connection for connection in self.idle if connection.idle_since < unused_since]
         self.idle = self.idle[len(old) :]
@@ -225,11 +215,8 @@ class Endpoint:
             connection.abort()
 
 
-class UpstreamExchange:
-    """One request and its response: await it once.
-
-    Cancelling closes the connection, which cancels the work at the replica.
-    """
+class UpstreamCall:
+    """One request and its response: await it once; cancelling closes the connection."""
 
     __slots__ = ("_future", "_timer", "connection", "endpoint", "is_repeatable", "limit", "message", "reader")
 
@@ -243,10 +230,7 @@ class UpstreamExchange:
         reader: StreamReader | None = None,
         is_repeatable: bool = False,
     ) -> None:
-        """Send the request; ``limit`` bounds the answer's bytes.
-
-        A repeatable request is sent again if an idle connection is dead.
-        """
+        """Send it, a repeatable one again if an idle connection is dead."""
         loop = asyncio.get_running_loop()
         self.endpoint, self.message, self.limit, self.reader = endpoint, message, limit, reader
         self.is_repeatable = is_repeatable
@@ -270,13 +254,13 @@ class UpstreamExchange:
         return not self._future.done()
 
     def abandon(self, error: Exception) -> None:
-        """End the exchange with this error, unless it has ended."""
+        """End the call with this error, unless it has ended."""
         if not self._future.done():
             self._future.set_exception(error)
             self._close()
 
     def finish(self, response: ReplicaResponse) -> None:
-        """End the exchange with the response, without closing the connection."""
+        """End the call with the response, without closing the connection."""
         self.connection = None
         if not self._future.done():
             self._future.set_result(response)
@@ -290,45 +274,45 @@ class UpstreamExchange:
 class UpstreamConnection(asyncio.Protocol):
     """One connection; reused only after a complete request and answer."""
 
-    def __init__(self, exchange: UpstreamExchange) -> None:
+    def __init__(self, call: UpstreamCall) -> None:
         self.idle_since = 0.0
-        self._endpoint = exchange.endpoint
-        self._exchange: UpstreamExchange | None = exchange
+        self._endpoint = call.endpoint
+        self._call: UpstreamCall | None = call
         self._answer = AnswerParser()
         self._transport: asyncio.Transport | None = None
         self._unsent = memoryview(b"")
-        self._opening = asyncio.create_task(self._open(exchange))
+        self._opening = asyncio.create_task(self._open(call))
 
     @property
     def is_connected(self) -> bool:
         """Whether neither side has closed it."""
         return self._transport is not None and not self._transport.is_closing()
 
-    async def _open(self, exchange: UpstreamExchange) -> None:
+    async def _open(self, call: UpstreamCall) -> None:
         address, loop = self._endpoint.address, asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._endpoint.connect_timeout):
                 await loop.create_connection(lambda: self, address.host, address.port, ssl=address.tls)
         except TimeoutError:
-            exchange.abandon(ConnectTimeoutError("no connection in time"))
+            call.abandon(ConnectTimeoutError("no connection in time"))
         except Exception as error:  # noqa: BLE001 - whatever failed, nothing was sent
-            exchange.abandon(UnreachableError(f"cannot connect: {describe_connection_error(error)}"))
+            call.abandon(UnreachableError(f"cannot connect: {describe_connection_error(error)}"))
         else:
-            if self._exchange is not None:  # else it was abandoned
-                self.send(exchange)
+            if self._call is not None:  # else it was abandoned
+                self.send(call)
 
-    def send(self, exchange: UpstreamExchange) -> None:
-        """Send the exchange's request."""
-        self._exchange = exchange
-        self._answer.begin(exchange.limit, exchange.reader)
-        self._unsent = memoryview(exchange.message)
-        if not exchange.is_repeatable:
-            exchange.message = b""  # it lives until it is sent, not until the answer
+    def send(self, call: UpstreamCall) -> None:
+        """Send the call's request."""
+        self._call = call
+        self._answer.begin(call.limit, call.reader)
+        self._unsent = memoryview(call.message)
+        if not call.is_repeatable:
+            call.message = b""  # it lives until it is sent, not until the answer
         self.resume_writing()
 
     def abort(self) -> None:
         """Close the connection now, or cancel its opening."""
-        self._exchange = None
+        self._call = None
         if self._transport is not None:
             self._transport.abort()
         else:
@@ -346,32 +330,32 @@ class UpstreamConnection(asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._exchange is None:  # bytes without a request
+        if self._call is None:  # bytes without a request
             self.abort()
         else:
-            self._receive(self._exchange, data)
+            self._receive(self._call, data)
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        exchange, self._unsent = self._exchange, memoryview(b"")
+        call, self._unsent = self._call, memoryview(b"")
         if self in self._endpoint.idle:
             self._endpoint.idle.remove(self)
-        if exchange is not None and exchange.is_repeatable and self.idle_since and not self._answer.received:
-            self._exchange, exchange.connection = None, UpstreamConnection(exchange)
-        elif exchange is not None:
-            self._receive(exchange, None, exc)
+        if call is not None and call.is_repeatable and self.idle_since and not self._answer.received:
+            self._call, call.connection = None, UpstreamConnection(call)
+        elif call is not None:
+            self._receive(call, None, exc)
 
-    def _receive(self, exchange: UpstreamExchange, data: bytes | None, exc: Exception | None = None) -> None:
+    def _receive(self, call: UpstreamCall, data: bytes | None, exc: Exception | None = None) -> None:
         """Parse a part of the answer; None is the connection's end."""
         try:
             response = self._answer.end(exc) if data is None else self._answer.feed(data)
         except Exception as error:  # noqa: BLE001 - raised where the response is awaited
-            exchange.abandon(error)
+            call.abandon(error)
             return
         if response is None:
             return
-        exchange.finish(response)
-        self._exchange = None
+        call.finish(response)
+        self._call = None
         is_sent = not self._unsent and self._transport is not None and not self._transport.get_write_buffer_size()
         if is_sent and self._answer.is_reusable and len(self._endpoint.idle) < self._endpoint.max_idle:
             self.idle_since = asyncio.get_running_loop().time()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -128,7 +128,9 @@ def classify(
             outcome = AttemptOutcome.NONE if over else AttemptOutcome.FAILED
             refusal = Refusal(outcome, deadline.exceeded_error(), elsewhere=not over)
         case code if code in FINAL_CODES:
-            refusal = Refusal(AttemptOutcome.ANSWERED, _relayed(status, problem), elsewhere=False)
+            words = {"title": problem.title, "detail": problem.detail, "facts": problem.model_extra or {}}
+            relayed = RelayedError(code=problem.code, http_status=status, **words)
+            refusal = Refusal(AttemptOutcome.ANSWERED, relayed, elsewhere=False)
         case _:
             pass
     return refusal
@@ -142,16 +144,8 @@ def _failure_detail(status: int, problem: Problem | None) -> str:
     )
 
 
-def _relayed(status: int, problem: Problem) -> RelayedError:
-    facts: Mapping[str, object] = problem.model_extra or {}
-    return RelayedError(code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts)
-
-
 def most_useful_error(errors: Iterable[PairwayError]) -> PairwayError:
-    """Return the client's error after every attempt failed.
-
-    Full or missing replicas come first, because they may be back soon.
-    """
+    """Return the client's error: one that may be over soon first."""
     kinds = (OverloadedError, PairUnavailableError)
 
     def rank(error: PairwayError) -> tuple[int, float]:

@@ -28,11 +28,7 @@ class StreamReader:
         self._events = sse_format.EventReader(MAX_ANSWER_BYTES)
 
     def feed(self, part: bytes) -> ReplicaResponse | None:
-        """Pass on deltas; return the stream's last event as the response.
-
-        Raises:
-            BrokenAnswerError: the stream is invalid.
-        """
+        """Pass on deltas; return the last event as response, or raise BrokenAnswerError."""
         try:
             for event in self._events.feed(part):
                 match event.name:
@@ -55,11 +51,7 @@ class StreamReader:
         return None
 
     def read_whole(self, body: bytes) -> None:
-        """Pass on the translations of an answer that did not stream.
-
-        Raises:
-            BrokenAnswerError: the answer is no translation.
-        """
+        """Pass on an answer that did not stream, or raise BrokenAnswerError."""
         try:
             answer = _WHOLE.validate_json(body)
             for index, translation in enumerate(answer.results if isinstance(answer, Translations) else [answer]):

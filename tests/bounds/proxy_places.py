@@ -19,8 +19,8 @@ from proxy.keys import caller
 from proxy.keys.api_key import ApiKey, Scope
 from proxy.keys.store import MAX_KNOWN, CachedKeyStore
 from proxy.routing.language_detector import MAX_SERVED_SETS, LanguageDetector, LanguageScores
-from proxy.storage.connection import RedisKeys
 from proxy.storage.owned_records import OwnedRecords
+from proxy.storage.redis_keys import RedisKeys
 from shared.runtime.turns import FairThread
 from tests.bounds.places import Place, cache_place, fresh_tag
 
@@ -86,7 +86,7 @@ def proxy_places() -> Sequence[Place]:
         Place(
             "proxy.routing.language_detector.LanguageDetector._served_sets",
             MAX_SERVED_SETS,
-            lambda: detector.served_sets,
+            lambda: len(detector._served_sets),
             lambda number: detector.list_candidates(scores, ["en", fresh_tag(number)]),
         ),
         Place(

@@ -57,10 +57,10 @@ TABLES = {
     CLOSED: (
         "proxy.routing.language_detector._ServedSet._stand_ins",
         "proxy.routing.language_lists.LanguageLists._lists",
-        "proxy.status.figures.FigureRing.slots",
-        "proxy.status.figures.SlotFigures.buckets",
-        "proxy.status.figures.SlotFigures.classes",
-        "proxy.status.figures.SlotFigures.codes",
+        "proxy.status.figure_ring.FigureRing.slots",
+        "proxy.status.figure_ring.SlotFigures.buckets",
+        "proxy.status.figure_ring.SlotFigures.classes",
+        "proxy.status.figure_ring.SlotFigures.codes",
         # Of the labels, pairs are a place of their own; others are codes, replicas, models and languages of the fleet.
         "shared.runtime.metrics.MetricFamily._series",
         "shared.runtime.process_guard.ProcessGuard._saved_environment",
@@ -108,7 +108,7 @@ TABLES = {
         "proxy.cache.coalescing.RequestCoalescer._by_task",
         "proxy.cache.coalescing.RequestCoalescer._newest",
         "proxy.glossaries.term_finder.GlossaryCache._locks",
-        "proxy.keys.metering.KeyMeter._refunds",
+        "proxy.keys.quota.KeyMeter._refunds",
         "shared.server.limits.ConnectionLimiter.idle",
         "shared.server.limits.ConnectionLimiter.refused",
     ),

@@ -13,7 +13,7 @@ from proxy.app import create_app, create_operator_app
 from proxy.cache.redis_cache import RedisCache
 from proxy.context import ProxyContext
 from proxy.fleet.prober import Prober
-from proxy.keys.metering import KeyMeter
+from proxy.keys.quota import KeyMeter
 from proxy.keys.store import KeyStore
 from proxy.settings import ProxySettings
 from proxy.storage.lease import LeaderLease

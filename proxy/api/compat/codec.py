@@ -20,10 +20,9 @@ from shared.protocol.errors import PairwayError
 
 @dataclass(frozen=True, slots=True)
 class TranslationCodec:
-    """One endpoint that translates.
+    """One endpoint: ``answer`` decodes, translates, encodes as JSON.
 
-    ``answer`` decodes the fields, translates, and encodes the results as JSON. The other fields say what its clients
-    send, and how long they wait.
+    The other fields say what its clients send, and how long they wait.
     """
 
     answer: Callable[[TranslationRun, Fields], Awaitable[bytes]]
@@ -39,9 +38,9 @@ class TranslationCodec:
 
 @dataclass(frozen=True, slots=True)
 class CompatRoute:
-    """One path of an API, without its prefix.
+    """One path of an API, without its prefix; ``{name}`` is one segment.
 
-    ``{name}`` in the path stands for one segment. ``at_root``: the path is served without the prefix too.
+    ``at_root``: it is served without the prefix too.
     """
 
     methods: tuple[str, ...]
@@ -59,8 +58,8 @@ class CompatRoute:
 class SharedTranslate:
     """The part of the native ``POST /translate`` that is an API's.
 
-    ``has_head``: whether a request is its own by its headers and query alone. ``may_be`` searches the bytes of a body whose sender is
-    not known yet; ``is_own`` decides by the fields. Only bodies with ``mark`` are read for it.
+    ``has_head``: its own by headers and query alone; ``may_be``: by the bytes, before the sender is known; ``is_own``:
+    by the fields. Only bodies with ``mark`` are read for it.
     """
 
     codec: TranslationCodec
@@ -74,7 +73,7 @@ class SharedTranslate:
 class CompatApi:
     """One API; its name in ``PROXY_COMPAT`` is its prefix without the slash.
 
-    ``trace_header``: the header of all its answers that has the request's id.
+    ``trace_header``: that of its answers with the request's id.
     """
 
     name: str
@@ -90,8 +89,5 @@ class CompatApi:
 
 
 def render_code_and_message(_: Request, error: PairwayError) -> Response:
-    """Render an error as ``{"error": code, "message": …}``, with our status.
-
-    For APIs without a format of their own.
-    """
+    """Render ``{"error": code, "message": …}``, for APIs without a format."""
     return JSONResponse({"error": error.code, "message": error.detail}, error.http_status, retry_headers(error))

@@ -31,21 +31,15 @@ from proxy.exchange.translation_run import TranslationRun
 from proxy.fleet.snapshot import Snapshot
 from proxy.glossaries.term_finder import TRUNCATED
 from proxy.keys.api_key import ApiKey
-from proxy.keys.quota import CHARS_PER_MONTH, UsageResult
+from proxy.keys.usage import CHARS_PER_MONTH, UsageResult
 from proxy.routing.language_lists import Render
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from shared.http.app_setup import Handler
 from shared.http.problems import JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.answers import Translation
-from shared.protocol.errors import (
-    BadRequestError,
-    CharactersUsedError,
-    KeyRequiredError,
-    NotFoundError,
-    PairwayError,
-)
+from shared.protocol.errors import BadRequestError, CharactersUsedError, KeyRequiredError, NotFoundError, PairwayError
 from shared.protocol.translate_request import AUTO, MAX_TAGS, SentenceSplitting, TextFormat
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -109,8 +103,8 @@ _TRUE: Final = ("1", "true")
 class TextRequest:
     """A translation that DeepL's client asks for.
 
-    ``source_code`` is the source as sent, "" to detect it. ``item_members`` belong to each item of the answer.
-    ``ignored`` are names of fields without effect.
+    ``source_code``: the source as sent, "" to detect it. ``item_members`` belong to each item of the answer.
+    ``ignored`` had no effect.
     """
 
     texts: Sequence[str]
@@ -125,11 +119,7 @@ class TextRequest:
 
 
 def read_text_request(fields: Fields) -> TextRequest:
-    """Return the request of these fields; null and "" mean none.
-
-    Raises:
-        PairwayError: a field is missing or wrong, or cannot be honoured.
-    """
+    """Return the fields' request (null and "": none), or raise PairwayError."""
     members = fields.members
     texts = _texts(members.get("text"))
     target = parse_code(_code(members, "target_lang"), "target_lang")
@@ -290,10 +280,7 @@ _KEY_FIELD: Final = "auth_key"
 
 
 def find_authorization(peer: Peer, body: bytes) -> str | None:
-    """Return the body's key as a bearer's, None without one.
-
-    One in the URL is no key.
-    """
+    """Return the body's key as a bearer's, never one in the URL."""
     return as_bearer(find_key(peer.headers.get("content-type", ""), body, (_KEY_FIELD,)))
 
 
@@ -318,14 +305,8 @@ def render_results(asked: TextRequest, results: Sequence[Translation]) -> bytes:
     items: list[dict[str, object]] = []
     for text, result in zip(asked.texts, results, strict=True):
         detected = asked.source_code or (source_code(result.detected.lang) if result.detected else default)
-        items.append(
-            {
-                "detected_source_language": detected,
-                "text": result.translation,
-                "billed_characters": len(text),
-                **asked.item_members,
-            }
-        )
+        item = {"detected_source_language": detected, "text": result.translation, "billed_characters": len(text)}
+        items.append(item | asked.item_members)
     return to_json({"translations": items})
 
 
@@ -367,7 +348,7 @@ def _small(answer: Callable[[RequestExchange, Fields], Awaitable[bytes]]) -> Han
 async def _receive_parameters(exchange: RequestExchange) -> Fields:
     """Identify the caller; return the parameters in query and body.
 
-    DeepL's client for Python sends a form with its GETs. With a body, a key in the query is left out.
+    DeepL's client for Python sends a form with its GETs. Beside a body, the query's key is left out.
     """
     in_body = await receive_fields(exchange, SMALL_BODY, KEYS)
     if in_body.in_url:
@@ -384,10 +365,8 @@ async def answer_usage(exchange: RequestExchange, _: Fields) -> bytes:
 
 def render_usage(key: ApiKey | None, usage: UsageResult | None) -> bytes:
     """Return the JSON of a key's month; without keys, of nothing used."""
-    used = 0
-    for window in () if usage is None else usage.windows:
-        if window.limit is CHARS_PER_MONTH:
-            used = window.used
+    windows = () if usage is None else usage.windows
+    used = sum(window.used for window in windows if window.limit is CHARS_PER_MONTH)
     most = None if key is None else CHARS_PER_MONTH.of(key)
     return to_json({"character_count": used, "character_limit": UNLIMITED if most is None else most})
 
@@ -428,12 +407,12 @@ async def answer_v3_resources(_: RequestExchange, __: Fields) -> bytes:
     return to_json([{"name": TEXTS, "features": features}, {"name": GLOSSARIES, "features": []}])
 
 
-def _v2_sources(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v2_sources(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     sources = (each for each in served_by_code(snapshot, pivots) if each.is_source)
     return to_json([{"language": each.code.upper(), "name": each.name} for each in sources])
 
 
-def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v2_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     served = served_by_code(snapshot, pivots)
     targets = (each for each in served if each.is_target and each.code not in _NO_V2_TARGETS)
     # No model knows formality.
@@ -442,13 +421,13 @@ def _v2_targets(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
     )
 
 
-def _v3_texts(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v3_texts(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     both = ("glossary", "tag_handling")
     served = served_by_code(snapshot, pivots)
     return to_json([_v3(each, ("auto_detection", *both) if each.is_source else both) for each in served])
 
 
-def _v3_glossaries(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _v3_glossaries(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     """Return languages without variants, which glossaries do not tell apart."""
     served = served_by_code(snapshot, pivots)
     return to_json([_v3(each, ()) for each in served if each.code not in _ALL_VARIANTS])

@@ -32,7 +32,7 @@ from proxy.glossaries.glossary import (
     parse_id,
 )
 from proxy.glossaries.glossary import READER as GLOSSARY_READER
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from shared.http.app_setup import Handler
 from shared.http.problems import JsonBytesResponse
 from shared.languages import LanguagePair, is_registered
@@ -90,16 +90,12 @@ class GlossaryEdit(NamedTuple):
 
 
 def read_v2_draft(fields: Fields) -> Steps[GlossaryDraft]:
-    """Return the glossary of one dictionary, in steps.
-
-    Raises:
-        PairwayError: a field is missing or wrong.
-    """
+    """Return the glossary of one dictionary, in steps; raise PairwayError for wrong fields."""
     return _draft(fields.members, [(yield from read_only_dictionary(fields))])
 
 
 def read_v3_draft(fields: Fields) -> Steps[GlossaryDraft]:
-    """Return the glossary, in steps; raise PairwayError if a field is missing or wrong."""
+    """Return the glossary, in steps; raise PairwayError for wrong fields."""
     dictionaries = yield from _dictionaries(fields)
     if not dictionaries:
         raise BadRequestError("Glossary dictionaries must be provided: dictionaries must have at least one.")
@@ -117,20 +113,12 @@ def read_edit(fields: Fields) -> Steps[GlossaryEdit]:
 
 
 def read_only_dictionary(fields: Fields) -> Steps[Dictionary]:
-    """Return the dictionary that these fields are, in steps.
-
-    Raises:
-        PairwayError: a field is missing or wrong.
-    """
+    """Return the dictionary that these fields are, in steps; raise PairwayError if a member is wrong."""
     return (yield from _read_dictionary(fields.members, EntryReader(tag_of)))
 
 
 def _read_dictionary(members: Mapping[str, object], reader: EntryReader) -> Steps[Dictionary]:
-    """Return the dictionary of these members, in steps.
-
-    Raises:
-        PairwayError: a member is missing or wrong.
-    """
+    """Return the dictionary of these members, in steps; raise PairwayError if one is missing or wrong."""
     pair = read_pair(members)
     if pair.source == pair.target:
         raise BadRequestError(f"Unsupported glossary source and target language pair: both are {pair.source}.")
@@ -184,7 +172,7 @@ def _dictionaries(fields: Fields) -> Steps[list[Dictionary]]:
 def _merged(dictionaries: Sequence[Dictionary]) -> list[Dictionary]:
     """Return one dictionary for each pair; of equal sources the last counts.
 
-    Otherwise each would copy the glossary's entries, on the event loop.
+    Otherwise each would copy the entries, on the event loop.
     """
     merged: dict[LanguagePair, Dictionary] = {}
     for each in dictionaries:
@@ -223,19 +211,27 @@ _V3_FIELDS: Final = ("name", "dictionaries")
 class GlossaryCall:
     """One call of an owner, perhaps of one glossary."""
 
-    __slots__ = ("_shown_id", "_store", "exchange")
+    __slots__ = ("_shown_id", "exchange", "owner", "store")
 
     def __init__(self, exchange: RequestExchange, shown_id: str) -> None:
         self.exchange = exchange
+        self.owner = exchange.glossary_owner
+        self.store = exchange.parts.glossaries.store
         self._shown_id = shown_id
-        self._store = exchange.parts.glossaries.store
+
+    @property
+    def glossary_id(self) -> str:
+        """The id of the glossary, also for the log; or PairwayError."""
+        glossary_id = parse_id(self._shown_id)
+        self.exchange.peer.add_log_fields(glossary=glossary_id)
+        return glossary_id
+
+    async def done(self, work: Awaitable[T]) -> T:
+        """Return what the store does, before the deadline."""
+        return await self.exchange.before_deadline(work)
 
     async def read(self, reader: Callable[[Fields], Steps[T]], known: Sequence[str]) -> T:
-        """Read the body with a reader, and report unknown fields.
-
-        Raises:
-            PairwayError: the body is empty, too large or too slow, or cannot be read, or a field is wrong.
-        """
+        """Read the body; report unknown fields; raise PairwayError if it is wrong."""
         exchange = self.exchange
         body = await exchange.read_body(min(GLOSSARY_BODY_BYTES, exchange.parts.settings.max_bodies_bytes))
         if not body:
@@ -244,45 +240,21 @@ class GlossaryCall:
         note_ignored(exchange, ignored_names(fields, known))
         return await exchange.in_steps(body, reader(fields))
 
-    async def create(self, draft: GlossaryDraft) -> Glossary:
-        """Create a glossary."""
-        return await self._await(self._store.create(self.exchange.glossary_owner, draft))
-
-    async def list_all(self) -> Sequence[GlossaryInfo]:
-        """Return all glossaries of the owner."""
-        return await self._await(self._store.list_all(self.exchange.glossary_owner))
-
     async def info(self) -> GlossaryInfo:
         """Return the glossary without its entries."""
-        return await self._await(self._store.info(self.exchange.glossary_owner, self._id))
+        return await self.done(self.store.info(self.owner, self.glossary_id))
 
     async def glossary(self) -> Glossary:
         """Return the glossary."""
-        return await self._await(self._store.read(self.exchange.glossary_owner, self._id))
+        return await self.done(self.store.read(self.owner, self.glossary_id))
 
     async def update(self, change: Callable[[Glossary], Glossary]) -> Glossary:
         """Change the glossary."""
-        return await self._await(self._store.update(self.exchange.glossary_owner, self._id, change))
-
-    async def delete(self) -> None:
-        """Delete the glossary."""
-        await self._await(self._store.delete(self.exchange.glossary_owner, self._id))
-
-    @property
-    def _id(self) -> str:
-        glossary_id = parse_id(self._shown_id)
-        self.exchange.peer.add_log_fields(glossary=glossary_id)
-        return glossary_id
-
-    async def _await(self, work: Awaitable[T]) -> T:
-        return await self.exchange.before_deadline(work)
+        return await self.done(self.store.update(self.owner, self.glossary_id, change))
 
 
 class Version(NamedTuple):
-    """Form of glossaries in one version.
-
-    ``fields`` are those of a new one, ``shape`` returns its JSON.
-    """
+    """A version's form: ``fields`` of a new one, ``shape`` of its JSON."""
 
     fields: Sequence[str]
     read_draft: Callable[[Fields], Steps[GlossaryDraft]]
@@ -292,13 +264,13 @@ class Version(NamedTuple):
 async def create(version: Version, call: GlossaryCall) -> Response:
     """Answer ``POST``."""
     draft = await call.read(version.read_draft, version.fields)
-    created = await call.create(draft)
+    created = await call.done(call.store.create(call.owner, draft))
     return _json(version.shape(created.info), _CREATED)
 
 
 async def list_all(version: Version, call: GlossaryCall) -> Response:
     """Answer ``GET``: those that the version can show."""
-    listed = await call.list_all()
+    listed = await call.done(call.store.list_all(call.owner))
     shown = [version.shape(info) for info in listed if version is V3 or len(info.dictionaries) == 1]
     return _json({"glossaries": shown})
 
@@ -327,7 +299,7 @@ async def delete_v2(call: GlossaryCall) -> Response:
 
 async def delete(call: GlossaryCall) -> Response:
     """Answer ``DELETE /v3/glossaries/ID``."""
-    await call.delete()
+    await call.done(call.store.delete(call.owner, call.glossary_id))
     return Response(status_code=_NO_CONTENT)
 
 
@@ -335,12 +307,6 @@ async def edit(call: GlossaryCall) -> Response:
     """Answer ``PATCH /v3/glossaries/ID``: a name, and entries to merge."""
     changes = await call.read(read_edit, _V3_FIELDS)
     return _json(_v3((await call.update(changes.apply)).info))
-
-
-async def delete_v3(call: GlossaryCall) -> Response:
-    """Answer ``DELETE /v3/glossaries/ID``."""
-    await call.delete()
-    return Response(status_code=_NO_CONTENT)
 
 
 async def show_v3_entries(call: GlossaryCall) -> Response:
@@ -374,11 +340,7 @@ def _only_dictionary(info: GlossaryInfo) -> DictionaryInfo:
 
 
 def _v2(info: GlossaryInfo) -> dict[str, object]:
-    """Return version 3's form with the only dictionary's members.
-
-    Raises:
-        BadRequestError: there are several.
-    """
+    """Return version 3's form with the only dictionary's members."""
     only, in_v3 = _only_dictionary(info), _v3(info)
     del in_v3["dictionaries"]
     created = in_v3.pop("creation_time")
@@ -413,7 +375,7 @@ def _json(answer: Mapping[str, object], status: int = 200) -> Response:
     return response
 
 
-def render_pairs(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def render_pairs(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     """Return the JSON of the served pairs, without variants."""
     pairs = {
         (base_code(source), base_code(target))
@@ -435,7 +397,6 @@ def _entered(serve: Callable[[GlossaryCall], Awaitable[Response]]) -> Handler:
     async def handle(request: Request) -> Response:
         with exchange_of(request) as exchange:
             await exchange.identify(header_authorization(exchange.peer))
-            _ = exchange.glossary_owner
             return await serve(GlossaryCall(exchange, request.path_params.get("glossary_id", "")))
 
     return handle

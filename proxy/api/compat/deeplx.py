@@ -73,10 +73,7 @@ async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
 
 
 async def answer_v2_translate(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the answer to ``POST /v2/translate``.
-
-    All texts, a line each, get one translation.
-    """
+    """Answer ``POST /v2/translate``: all texts, a line each, get one translation."""
     value = _text(fields)
     result = await _translate(run, fields, value if isinstance(value, str) else "\n".join(fields.strings("text")))
     translation = {"detected_source_language": _source_code(result), "text": result.translation}

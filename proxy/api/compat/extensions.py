@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from fastapi import Request, Response
@@ -13,7 +14,6 @@ from proxy.api.compat.text_lists import translate_page_texts
 from proxy.exchange.exchange import WaitPolicy
 from proxy.exchange.fields import BodyFormat, Fields, read_query
 from proxy.exchange.key_places import KeyPlaces, as_bearer, header_key
-from proxy.exchange.peer import Peer
 from proxy.exchange.translation_run import TranslationRun
 from shared.parsing.json_reader import JsonReader
 from shared.protocol.errors import InvalidRequestError, KeyRequiredError, PairwayError
@@ -25,10 +25,7 @@ _KISS_CODES: Final = {"no": "nb"}
 
 
 async def answer_kiss(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the answer to ``POST /kiss``: one text, or a batch of them.
-
-    ``src`` is the detected or the sent language.
-    """
+    """Answer ``POST /kiss``: one text or several; ``src`` is detected or sent."""
     is_batch = fields.members.get("texts") is not None
     texts = fields.strings("texts") if is_batch else [fields.text("text")]
     if not is_batch and not isinstance(fields.members.get("text"), str):
@@ -61,43 +58,23 @@ def render_immersive_error(request: Request, error: PairwayError) -> Response:
     return render_code_and_message(request, error)
 
 
-def _header_authorization(peer: Peer) -> str | None:
-    return as_bearer(header_key(peer, BEARER))
+def _post(
+    answer: Callable[[TranslationRun, Fields], Awaitable[bytes]], *names: str, keys: KeyPlaces, seconds: float
+) -> tuple[CompatRoute]:
+    """Return an API's only path; ``names``: its members, ``seconds``: its wait."""
+    body, waits = BodyFormat(JsonReader(names), only_json=True), WaitPolicy(queue_seconds=seconds)
+    return (CompatRoute(("POST",), "/", TranslationCodec(answer, body, keys, waits).serve),)
 
 
-def _url_authorization(peer: Peer) -> str | None:
-    return as_bearer(read_query(peer.query).text("token"))
-
-
+_IN_HEADER: Final = KeyPlaces(lambda peer: as_bearer(header_key(peer, BEARER)))
+_IN_URL: Final = KeyPlaces(lambda peer: as_bearer(read_query(peer.query).text("token")))
+# It waits for 30 s; a translation needs the rest.
 KISS: Final = CompatApi(
-    "kiss",
-    (
-        CompatRoute(
-            ("POST",),
-            "/",
-            TranslationCodec(
-                answer_kiss,
-                BodyFormat(JsonReader(("text", "texts", "from", "to")), only_json=True),
-                KeyPlaces(_header_authorization),
-                WaitPolicy(queue_seconds=20.0),  # it waits for 30 s; a translation needs the rest
-            ).serve,
-        ),
-    ),
-    render_code_and_message,
+    "kiss", _post(answer_kiss, "text", "texts", "from", "to", keys=_IN_HEADER, seconds=20.0), render_code_and_message
 )
+# It sends no header, and waits for 120 to 300 s; a user looks at the page.
 IMMERSIVE: Final = CompatApi(
     "imme",
-    (
-        CompatRoute(
-            ("POST",),
-            "/",
-            TranslationCodec(
-                answer_immersive,
-                BodyFormat(JsonReader(("source_lang", "target_lang", "text_list")), only_json=True),
-                KeyPlaces(_url_authorization),  # it sends no header
-                WaitPolicy(queue_seconds=25.0),  # it waits for 120 to 300 s; a user looks at the page
-            ).serve,
-        ),
-    ),
+    _post(answer_immersive, "source_lang", "target_lang", "text_list", keys=_IN_URL, seconds=25.0),
     render_immersive_error,
 )

@@ -12,7 +12,8 @@ from proxy.context import ProxyContext
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import Render
-from proxy.routing.routes import PAIR_RETRY_SECONDS, Pivots, pivot_pairs
+from proxy.routing.pivots import PivotOrder, pivot_pairs
+from proxy.routing.routes import PAIR_RETRY_SECONDS
 from shared.languages import (
     CACHED_TAGS,
     MAX_TAG_LENGTH,
@@ -50,7 +51,7 @@ class UnsupportedLanguageError(InvalidRequestError, status=422, code="invalid-re
 
 
 def tag_of(code: str) -> str | None:
-    """Return the canonical tag of another API's code, None without one.
+    """Return a code's canonical tag, None without one.
 
     Case does not matter, and ``_`` is ``-``.
     """
@@ -72,20 +73,13 @@ def parse_code(code: str, field: str) -> str:
 
 
 def parse_source(code: str, field: str) -> str:
-    """Return the tag of a source language, AUTO for "" and auto.
-
-    Raises:
-        UnsupportedLanguageError: as :func:`parse_code`.
-    """
+    """Return the tag as :func:`parse_code` does, AUTO for "" and auto."""
     return AUTO if code.strip().lower() in {"", AUTO} else parse_code(code, field)
 
 
 @lru_cache(maxsize=CACHED_TAGS)
 def extension_code(tag: str) -> str:
-    """Return the code that browser extensions have for a tag.
-
-    It is the language without script and region, but zh-CN or zh-TW.
-    """
+    """Return browser extensions' code: without script and region, but zh-CN or zh-TW."""
     language, script = language_and_script(tag)
     if language == "zh":
         return "zh-TW" if script == "Hant" else "zh-CN"
@@ -109,24 +103,19 @@ class LanguagesUnknownError(PairUnavailableError, status=500, code="pair-unavail
 
 
 async def served_list(parts: ProxyContext, render: Render) -> bytes:
-    """Return the list of served languages in one API's form.
+    """Return the served languages in one form, or raise LanguagesUnknownError.
 
-    Pairs whose replicas are away are listed as long as the fleet knows them. Clients keep the list for days, so it is
-    never partial.
-
-    Raises:
-        LanguagesUnknownError: the fleet is starting.
+    Pairs whose replicas are away are listed while the fleet knows them. Clients keep the list for days, so it is never
+    partial.
     """
     if why := _incomplete(parts):
         raise LanguagesUnknownError(why)
     return await parts.translation.language_lists.get(render, parts.fleet.registry.snapshot)
 
 
-def known_targets(snapshot: Snapshot, pivots: Pivots | None) -> dict[str, list[str]]:
+def known_targets(snapshot: Snapshot, pivots: PivotOrder | None) -> dict[str, list[str]]:
     """Return the targets of each source language, sorted; pivots included."""
-    pairs = set(snapshot.ready)
-    if pivots is not None:
-        pairs.update(pivot_pairs(snapshot, pivots))
+    pairs = snapshot.ready.keys() | (pivot_pairs(snapshot, pivots) if pivots is not None else ())
     targets: dict[str, list[str]] = {}
     for pair in sorted(pairs):
         targets.setdefault(pair.source, []).append(pair.target)
@@ -134,10 +123,7 @@ def known_targets(snapshot: Snapshot, pivots: Pivots | None) -> dict[str, list[s
 
 
 def silent_urls(registry: Registry) -> list[str]:
-    """Return the fleet's URLs of which no address has ever reported.
-
-    Services of which operators expect no replica are omitted.
-    """
+    """Return URLs of which no address ever reported, except retired services'."""
     reported = {
         name
         for url, names in registry.names.items()
@@ -171,11 +157,7 @@ def _incomplete(parts: ProxyContext) -> str | None:
 # DeepL's codes where they differ from ours.
 _DEEPL_CODES: Final = {"no": "nb", "fil": "tl", "cmn": "zh"}
 # Targets that DeepL's clients need instead of, or beside, the language without a region.
-DEEPL_VARIANTS: Final = {
-    "en": ("en-GB", "en-US"),
-    "pt": ("pt-BR", "pt-PT"),
-    "zh": ("zh-Hans", "zh-Hant"),
-}
+DEEPL_VARIANTS: Final = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT"), "zh": ("zh-Hans", "zh-Hant")}
 _DEEPL_NAMES: Final = {
     "en-GB": "English (British)",
     "en-US": "English (American)",
@@ -215,16 +197,13 @@ def deepl_code(tag: str) -> str:
 
 
 def coded_languages(targets: Mapping[str, Sequence[str]]) -> Sequence[CodedLanguage]:
-    """Return the languages that translations accept, by code.
-
-    ``targets`` are those of each source.
-    """
+    """Return the languages that translations accept, by code."""
     sources = {code for tag in targets for code in _source_codes(tag)}
     accepted = {code for tag in set(chain.from_iterable(targets.values())) for code in _target_codes(tag)}
     return [CodedLanguage(code, code in sources, code in accepted) for code in sorted(sources | accepted)]
 
 
-def served_by_code(snapshot: Snapshot, pivots: Pivots | None) -> Sequence[CodedLanguage]:
+def served_by_code(snapshot: Snapshot, pivots: PivotOrder | None) -> Sequence[CodedLanguage]:
     """Return the fleet's languages under DeepL's codes."""
     return coded_languages(known_targets(snapshot, pivots))
 
@@ -251,10 +230,7 @@ def _target_codes(tag: str) -> set[str]:
 
 
 def _is_variant(code: str, tag: str) -> bool:
-    """Return whether a tag serves a target code.
-
-    It serves those of other regions only in Chinese, whose codes have scripts.
-    """
+    """Return whether a tag serves a code: other regions' only in Chinese."""
     if not _fits(code, tag):
         return False
     return "-" not in tag or code == tag or code.startswith("zh-")

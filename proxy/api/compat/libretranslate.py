@@ -31,8 +31,9 @@ from proxy.exchange.translation_run import TranslationRun
 from proxy.fleet.snapshot import Snapshot
 from proxy.keys.api_key import id_of
 from proxy.keys.authenticator import WrongScopeError
-from proxy.keys.quota import MINUTE_SECONDS
-from proxy.routing.routes import Pivots, pairs_of_kin
+from proxy.keys.usage import MINUTE_SECONDS
+from proxy.routing.pivots import PivotOrder, pairs_of_kin
+from shared.http.app_setup import Handler
 from shared.http.problems import JSON, JsonBytesResponse, retry_headers
 from shared.http.request_context import request_header
 from shared.languages import CACHED_TAGS, language_and_script
@@ -82,10 +83,7 @@ class RefusalError(BadRequestError, status=400, code="bad-request", title="The r
 
 
 def render_error(request: Request, error: PairwayError) -> Response:
-    """Render an error as ``{"error": …}``.
-
-    Weblate gets 500 for a fault that passes.
-    """
+    """Render ``{"error": …}``; Weblate gets 500 for a fault that passes."""
     status, text = describe(error)
     agent = request_header(request, "user-agent") or ""
     if status in _SILENCING and agent.startswith(_WEBLATE):
@@ -113,7 +111,7 @@ def describe(error: PairwayError) -> tuple[int, str]:
 
 
 def missing(name: str) -> RefusalError:
-    """Return the error for a missing field."""
+    """Refuse a missing field."""
     return RefusalError(f"Invalid request: missing {name} parameter")
 
 
@@ -123,7 +121,7 @@ def over_limit(error: TooLargeError) -> RefusalError:
 
 
 def not_supported(value: object) -> RefusalError:
-    """Return the error for an unknown language."""
+    """Refuse an unknown language."""
     return RefusalError(f"{str(value)[:40]} is not supported")
 
 
@@ -145,7 +143,7 @@ async def serve_languages(request: Request) -> Response:
     return JsonBytesResponse(await served_list(context(request), _rendered))
 
 
-def _rendered(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def _rendered(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     return to_json(list_languages(known_targets(snapshot, pivots)))
 
 
@@ -203,18 +201,18 @@ class Question(NamedTuple):
 
 
 def early_authorization(peer: Peer) -> str | None:
-    """Return the header Authorization if it shows a key, None otherwise.
+    """Return the header Authorization if it shows a key.
 
-    Any other text may be for a web server in between, so the key may still be in the body.
+    Any other text may be for a web server in between, and the key in the body.
     """
     header = peer.headers.get("authorization")
     return header if id_of(parse_bearer(header) or "") else None
 
 
 def find_authorization(peer: Peer, body: bytes) -> str | None:
-    """Return the header Authorization, or the same made of the field ``api_key``.
+    """Return ``api_key`` as the header Authorization, else that header.
 
-    Without fields in the body it is searched in the query.
+    It is in the body, or without fields there in the query.
     """
     content_type = peer.headers.get("content-type", "")
     if has_fields(content_type, body):
@@ -234,11 +232,7 @@ KEYS: Final = KeyPlaces(early_authorization, find_authorization)
 
 
 def read_question(fields: Fields) -> Question:
-    """Return the checked fields, in LibreTranslate's order.
-
-    Raises:
-        PairwayError: one is missing or wrong.
-    """
+    """Return the fields, checked in LibreTranslate's order; raise PairwayError."""
     members = fields.members
     texts, is_list = read_texts(fields)
     for name in ("source", "target"):
@@ -273,11 +267,7 @@ def _alternatives(value: object) -> int:
 
 
 def read_texts(fields: Fields) -> tuple[list[str], bool]:
-    """Return the texts of ``q``, and whether it is a list.
-
-    Raises:
-        RefusalError: it is missing, or has other types.
-    """
+    """Return the texts of ``q``, and whether it is a list."""
     value = fields.members.get("q")
     if not value:
         raise missing("q")
@@ -294,11 +284,7 @@ def read_texts(fields: Fields) -> tuple[list[str], bool]:
 
 
 async def answer_translate(run: TranslationRun, fields: Fields) -> bytes:
-    """Return the answer to ``POST /translate``, with ``q``, ``source`` and ``target``.
-
-    Raises:
-        PairwayError: a field is missing or wrong, or there is no translation.
-    """
+    """Return the answer to ``POST /translate``, with ``q``, ``source`` and ``target``."""
     question = read_question(fields)
     options: dict[str, object] = {}
     if question.text_format is TextFormat.HTML:
@@ -387,7 +373,7 @@ FRONTEND_TIMEOUT: Final = 500
 async def serve_detect(request: Request) -> Response:
     """Answer ``POST /detect``: the languages of one text, or of a list together.
 
-    It counts as a request of the key; no characters are charged.
+    It counts as a request; no characters are charged.
     """
     with exchange_of(request) as exchange:
         parts = exchange.parts
@@ -447,14 +433,11 @@ async def serve_health(request: Request) -> Response:
     return JsonBytesResponse(b'{"status":"ok"}')
 
 
-async def refuse_suggestion(_: Request) -> Response:
-    """Answer ``POST /suggest``."""
-    return _error(_FORBIDDEN, NO_SUGGESTIONS)
+def _forbidden(text: str) -> Handler:
+    async def refuse(_: Request) -> Response:
+        return _error(_FORBIDDEN, text)
 
-
-async def refuse_file(_: Request) -> Response:
-    """Answer ``POST /translate_file``."""
-    return _error(_FORBIDDEN, NO_FILES)
+    return refuse
 
 
 def _error(status: int, text: str) -> Response:
@@ -470,8 +453,8 @@ API: Final = CompatApi(
         CompatRoute(("GET",), "/languages", serve_languages),
         CompatRoute(("GET",), "/frontend/settings", serve_settings),
         CompatRoute(("GET",), "/health", serve_health),
-        CompatRoute(("POST",), "/suggest", refuse_suggestion),
-        CompatRoute(("POST",), "/translate_file", refuse_file),
+        CompatRoute(("POST",), "/suggest", _forbidden(NO_SUGGESTIONS)),
+        CompatRoute(("POST",), "/translate_file", _forbidden(NO_FILES)),
     ),
     render_error,
     # Quotes inside a text are escaped, so the mark is a name or a whole value.

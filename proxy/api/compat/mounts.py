@@ -30,13 +30,7 @@ from shared.protocol.errors import (
 from shared.protocol.headers import mask_secrets, parse_bearer
 from shared.protocol.sse_format import DeltaSink
 
-APIS: Final[tuple[CompatApi, ...]] = (
-    libretranslate.API,
-    deepl.API,
-    deeplx.API,
-    extensions.IMMERSIVE,
-    extensions.KISS,
-)
+APIS: Final[tuple[CompatApi, ...]] = (libretranslate.API, deepl.API, deeplx.API, extensions.IMMERSIVE, extensions.KISS)
 _ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
@@ -55,28 +49,23 @@ def translate_handler(apis: Sequence[CompatApi]) -> Handler:
 
 def fast_handlers(apis: Sequence[CompatApi]) -> dict[str, Handler]:
     """Return the handlers of POSTs that go past FastAPI's layers, by path."""
-    handlers: dict[str, Handler] = {}
-    for api in apis:
-        for route in api.routes:
-            if route.is_fast:
-                handlers[_joined(api.prefix, route.path)] = _with_errors_of(api, route.handler)
-                if route.at_root:
-                    handlers[route.path] = _with_errors_of(api, route.handler)
-    return handlers
+    return {
+        path: _with_errors_of(api, route.handler)
+        for api in apis
+        for route in api.routes
+        if route.is_fast
+        for path in _served_paths(api, route)
+    }
 
 
 def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
-    """Add the paths of these APIs to an app.
-
-    Other paths under a prefix get the API's own 404 or 405.
-    """
+    """Add these APIs' paths; others under a prefix get 404 or 405."""
     for api in apis:
         routes = APIRouter(include_in_schema=False)
         for route in api.routes:
             handler, methods = _with_errors_of(api, route.handler), _served_methods(route)
-            routes.add_api_route(_joined(api.prefix, route.path), handler, methods=methods)
-            if route.at_root:
-                routes.add_api_route(route.path, handler, methods=methods)
+            for path in _served_paths(api, route):
+                routes.add_api_route(path, handler, methods=methods)
         refuse = _refuse_path(api)
         for path in {api.prefix, api.prefix + "/{path:path}"}:
             routes.add_api_route(path, refuse, methods=_ALL_METHODS)
@@ -84,10 +73,7 @@ def add_routes(app: FastAPI, apis: Sequence[CompatApi]) -> None:
 
 
 def find_renderer(apis: Sequence[CompatApi]) -> Callable[[str], ErrorRenderer | None]:
-    """Return a function that finds the renderer of a path's errors.
-
-    It returns None for native paths.
-    """
+    """Return a function from paths to their errors' renderer, None if native."""
     renderers = {api.prefix: _renderer_of(api) for api in apis}
     # A version such as /v2 is a whole API's.
     at_root: Mapping[str, ErrorRenderer] = {
@@ -112,8 +98,10 @@ def _first_segment(path: str) -> str:
     return path[1:].partition("/")[0]
 
 
-def _joined(prefix: str, path: str) -> str:
-    return prefix if path == "/" else prefix + path
+def _served_paths(api: CompatApi, route: CompatRoute) -> list[str]:
+    """Return a route's path under the prefix, and that at the root."""
+    prefixed = api.prefix if route.path == "/" else api.prefix + route.path
+    return [prefixed, route.path] if route.at_root else [prefixed]
 
 
 def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
@@ -121,8 +109,7 @@ def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
 
     async def serve(request: Request) -> Response:
         render_errors_with(request, renderer)
-        if api.trace_header:
-            add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
+        _add_trace(request, api)
         return await handler(request)
 
     return serve
@@ -130,14 +117,17 @@ def _with_errors_of(api: CompatApi, handler: Handler) -> Handler:
 
 def _renderer_of(api: CompatApi) -> ErrorRenderer:
     """Return the API's renderer of errors; they too have its trace."""
-    if not api.trace_header:
-        return api.render_error
 
     def render(request: Request, error: PairwayError) -> Response:
-        add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
+        _add_trace(request, api)
         return api.render_error(request, error)
 
     return render
+
+
+def _add_trace(request: Request, api: CompatApi) -> None:
+    if api.trace_header:
+        add_response_headers(request, {api.trace_header: request.scope["state"]["request_id"]})
 
 
 def _shared_handler(api: CompatApi, shared: SharedTranslate) -> Handler:
@@ -162,7 +152,7 @@ async def _answer_shared(
 ) -> bytes:
     """Answer a JSON body in the API to which it belongs.
 
-    Where keys are on, a body that shows no key in its head is searched for the API's.
+    Where keys are on, a body without one in its head is searched for the API's.
     """
     codec = shared.codec
     with translation_run(request) as run:
@@ -179,7 +169,7 @@ async def _answer_shared(
 
         is_keyless = run.parts.keys.authenticator.on and parse_bearer(HEADER.in_head(run.peer)) is None
         try:
-            body = await run.receive(KeyPlaces(_nowhere, find_key) if is_keyless else HEADER, only_json=True)
+            body = await run.receive(KeyPlaces(lambda _: None, find_key) if is_keyless else HEADER, only_json=True)
         except (UnsupportedMediaError, TooLargeError):
             if is_keyless:
                 await run.identify(None)  # what is missing first is the key
@@ -206,18 +196,11 @@ async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes,
     return fields if shared.is_own(fields) else None
 
 
-def _nowhere(_: Peer) -> None:
-    """Return no key."""
-
-
 def _refuse_path(api: CompatApi) -> Handler:
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
         methods = {
-            method
-            for route in api.routes
-            if _joined(api.prefix, route.path) == path
-            for method in _served_methods(route)
+            method for route in api.routes if _served_paths(api, route)[0] == path for method in _served_methods(route)
         }
         shown = mask_secrets(path)
         if methods:

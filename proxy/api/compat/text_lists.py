@@ -37,9 +37,7 @@ def build_request(
 ) -> TranslateRequest:
     """Return the native request for a list of texts, between two tags.
 
-    Raises:
-        TooLargeError: there are too many texts, or one is too long.
-        InvalidRequestError: options exclude each other, or have a wrong value.
+    Raises TooLargeError, or InvalidRequestError for wrong options.
     """
     # One text as a client of the native API sends it: both share computations.
     text = texts[0] if len(texts) == 1 else list(texts)
@@ -57,9 +55,8 @@ async def translate(
 ) -> Sequence[Translation]:
     """Translate a list; add codes of notices and warnings to the headers.
 
-    Raises:
-        UnusableOutputError: a text has no usable translation, and these formats cannot say so for one text.
-        PairwayError: as :meth:`TranslationRun.translate`.
+    Raises as :meth:`TranslationRun.translate`, and UnusableOutputError where one text fails: these formats cannot say
+    so.
     """
     answer = await run.translate(translate_request)
     results = await run.parts.translation.result_turns.read(translate_request, answer)
@@ -78,7 +75,7 @@ async def translate_list(
 ) -> Sequence[Translation]:
     """Translate as :func:`translate`, also texts too short to detect.
 
-    All texts are then translated from the language of most of the list's text: pages have many such as "Home". Unless
+    All are then translated from the language of most of the text: pages have many such as "Home". Unless
     ``allows_foreign``, a text in no served language still fails the list.
     """
     try:
@@ -100,9 +97,6 @@ async def translate_page_texts(
 
     If one has tags or references, all are read as HTML: its tags keep their places better than those of plain text.
     Extensions mark other elements by tags. A text that has bare signs (``a & b``) gets bare signs back.
-
-    Raises:
-        PairwayError: as :func:`build_request` and :func:`translate_list`.
     """
     if not texts:
         return []
@@ -133,7 +127,8 @@ async def find_list_language(
 ) -> Detected | None:
     """Return a list's likeliest language.
 
-    None if no text has one, and they are longer than ``MAX_GUESSED_CHARS`` together; or, unless ``allows_foreign``, if a text seems to be in a language that is not served.
+    None if no text has one and they exceed ``MAX_GUESSED_CHARS``; or, unless ``allows_foreign``, if a text seems to be
+    in a language that is not served.
     """
     detection = parts.translation.detection
     detections = await detection.detect(texts, parts.fleet.registry.snapshot, text_format)
@@ -151,7 +146,7 @@ async def find_list_language(
 def average(texts: Sequence[str], detections: Sequence[Detection]) -> list[Detected]:
     """Return the languages of a list of texts, the likeliest first.
 
-    A confidence is the mean of the texts that have this candidate. Languages of more text come first.
+    A confidence is the mean of the texts with this candidate; more text comes first.
     """
     found: dict[str, list[tuple[float, int]]] = {}
     for text, detection in zip(texts, detections, strict=True):

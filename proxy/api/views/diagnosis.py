@@ -43,8 +43,8 @@ def diagnose_replica(
 ) -> Diagnosis:
     """Return what is wrong with a replica.
 
-    It is ``stalled`` if its requests make no progress, ``failing`` if a breaker is not closed, ``whole`` if all its pairs
-    are ready, ``avoided`` if it gets no requests.
+    ``stalled``: no progress; ``failing``: a breaker is not closed; ``whole``: all pairs are ready; ``avoided``: it gets
+    no requests.
     """
     if drained:
         return _DRAINED

@@ -74,10 +74,7 @@ def health(
     uptime: float,
     now: float,
 ) -> tuple[HealthStatus, bytes]:
-    """Return the fleet's status and its ``Health`` as JSON.
-
-    The status is ``down`` if no pair can be served, ``ok`` if nothing is wrong, otherwise ``degraded``.
-    """
+    """Return the fleet's status and its ``Health`` as JSON."""
     pairs = pair_lines(snapshot, local_stats)
     status = fleet_status(snapshot, pairs, services, redis_error)
     shared: SharedPairFields = {}
@@ -222,10 +219,7 @@ class PairStatus(BaseModel):
 
 
 class FleetStatus(BaseModel):
-    """The answer to ``GET /status/data``, what is worst first.
-
-    Without ``now``, the Unix time of the answer, which is added when it is sent.
-    """
+    """``GET /status/data``, the worst first; ``now`` is added when it is sent."""
 
     status: HealthStatus
     version: str

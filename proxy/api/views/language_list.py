@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.routes import Pivots, pivot_pairs
+from proxy.routing.pivots import PivotOrder, pivot_pairs
 from shared.languages import LanguagePair
 
 
@@ -34,7 +34,7 @@ class Languages(BaseModel):
     languages: list[Language]
 
 
-def languages(snapshot: Snapshot, pivots: Pivots | None) -> bytes:
+def languages(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     """Return ``Languages`` as JSON: targets are direct or through a pivot."""
     targets: dict[LanguagePair, dict[str, object]] = {
         pair: {"lang": pair.target, "ready": bool(urls), "how": "direct", "pivot": None}

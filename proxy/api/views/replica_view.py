@@ -56,10 +56,7 @@ class ReplicaHealth(BaseModel):
 
 
 class LastReport(BaseModel):
-    """The last good report, with its age in seconds.
-
-    The server's load and capacity include the requests of all proxies.
-    """
+    """The last good report, of all proxies' requests; its age in seconds."""
 
     age_s: float
     replica_id: str
@@ -148,9 +145,9 @@ class ReplicaStatus(BaseModel):
 
 @dataclass(slots=True)
 class ReplicaView:
-    """One replica by its last report and this proxy's own statistics.
+    """One replica by its last report and our statistics; ``now``: Unix seconds.
 
-    ``now`` is Unix seconds. A thread may render it: it iterates over copies of what the event loop changes.
+    A thread may render it: it iterates over copies of what the event loop changes.
     """
 
     replica: Replica

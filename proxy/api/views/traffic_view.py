@@ -7,10 +7,10 @@ from typing import Final, get_args
 
 from pydantic import BaseModel, Field
 
-from proxy.status.figures import SLOT_SECONDS, SLOTS, SlotFigures, merged, quantile
+from proxy.status.figure_ring import SLOT_SECONDS, SLOTS, SlotFigures, merged, quantile
 from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
-from proxy.status.proxy_summary import ProxySummary
+from proxy.status.summary_store import ProxySummary
 from shared.protocol.errors import OutcomeClass
 
 MILLISECOND_DIGITS: Final = 3

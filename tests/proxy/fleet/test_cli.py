@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from proxy.fleet import cli
+from proxy.fleet import __main__ as cli
 from proxy.fleet.expected_replicas import Expectation
 from proxy.fleet.store import FleetStore
 from tests.conftest import PREFIX, RedisServer

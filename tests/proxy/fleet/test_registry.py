@@ -39,7 +39,7 @@ async def test_restore_reads_known_pairs_and_overrides(
         before.adopt(replica(A, "en>de"))
         await before.registry.publish()
         before.drain(B)
-        await before.registry.sync_overrides()
+        await before.registry.sync_changes()
     async with proxy_at(redis.url, "b") as after:
         await after.registry.restore()
         after.adopt(replica(B, "en>fr"))
@@ -102,8 +102,8 @@ async def test_overrides_without_redis_merge_when_it_returns(
         for each in (one, two):
             each.adopt(replica(A, "en>de"), replica(B, "en>de"))
         one.drain(A)
-        await one.registry.sync_overrides()
-        await two.registry.sync_overrides()
+        await one.registry.sync_changes()
+        await two.registry.sync_changes()
         assert two.state(A) is ReplicaState.DRAINING
         own_redis.server.kill()
         now += 1
@@ -117,7 +117,7 @@ async def test_overrides_without_redis_merge_when_it_returns(
         async def of_one_mind() -> bool:
             for each in (one, two):
                 await each.lease.renew()
-                await each.registry.sync_overrides()
+                await each.registry.sync_changes()
             return all(
                 (each.state(A), each.state(B)) == (ReplicaState.READY, ReplicaState.DRAINING) for each in (one, two)
             )
@@ -132,15 +132,15 @@ async def test_override_undone_a_day_ago_is_dropped_everywhere(redis: RedisServe
         one.drain(A)
         one.drain(B)
         for each in (one, two):
-            await each.registry.sync_overrides()
+            await each.registry.sync_changes()
         assert await one.registry.share_override(
             one.registry.override(A, OverrideKind.SERVING, added=False, weight=None, new_verdict=True)
         )
-        await two.registry.sync_overrides()
+        await two.registry.sync_changes()
         now += UNDONE_SECONDS + 1
         for _ in range(2):
             for each in (one, two):
-                await each.registry.sync_overrides()
+                await each.registry.sync_changes()
         assert redis.client.hkeys(f"{PREFIX}changes") == [B]
         assert [[change.url for change in each.registry.overrides.all()] for each in (one, two)] == [[B], [B]]
 
@@ -150,12 +150,12 @@ async def test_redis_key_of_another_type_is_logged_and_harmless(redis: RedisServ
     async with proxy_at(redis.url) as one:
         one.adopt(replica(A, "en>de"))
         one.drain(A)
-        await one.registry.sync_overrides()
+        await one.registry.sync_changes()
         await one.registry.publish()
         assert "WRONGTYPE" in (one.registry.redis_error or "")
         assert one.state(A) is ReplicaState.DRAINING
         redis.client.delete(f"{PREFIX}changes")
-        await asyncio.gather(one.registry.sync_overrides(), one.registry.publish())
+        await asyncio.gather(one.registry.sync_changes(), one.registry.publish())
         assert one.registry.redis_error is None
 
 
@@ -191,7 +191,7 @@ async def test_expected_replicas_are_shared_and_survive_redis(own_redis: RedisSe
         async def agree() -> bool:
             for each in (one, two):
                 await each.lease.renew()
-                await each.registry.sync_expected()
+                await each.registry.sync_changes()
             return expected(two) == {"de": (0, 3)}
 
         await wait_until(agree, 5, "from an empty Redis")

@@ -21,7 +21,7 @@ from proxy.forwarding.retry_policy import RetryBudget, RetryPolicy
 from proxy.keys.caller import Caller
 from proxy.metrics import ProxyMetrics
 from proxy.upstream.client import ReplicaClient
-from proxy.upstream.http_client import UpstreamExchange
+from proxy.upstream.http_client import UpstreamCall
 from proxy.upstream.response_classifier import ReplicaResponse
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
@@ -35,8 +35,8 @@ EN_DE = pair("en>de")
 FLEET = snapshot(*(replica(url, "en>de") for url in "abc"))
 
 
-class ScriptedExchange:
-    """An exchange that a test ends by hand."""
+class ScriptedCall:
+    """A call that a test ends by hand."""
 
     def __init__(self) -> None:
         self.result: asyncio.Future[ReplicaResponse] = asyncio.get_running_loop().create_future()
@@ -58,22 +58,22 @@ class LostThenAnswered(ReplicaClient):
     def __init__(self, stats: LocalStats) -> None:
         super().__init__(1, 1, "")
         self.stats = stats
-        self.exchanges: dict[str, ScriptedExchange] = {}
+        self.calls: dict[str, ScriptedCall] = {}
 
     @override
     def translate(
         self, url: str, body: bytes, deadline: Deadline, headers: Mapping[str, str], on_delta: OnDelta | None = None
-    ) -> UpstreamExchange:
-        exchange = self.exchanges[url] = ScriptedExchange()
-        if len(self.exchanges) > 1:
+    ) -> UpstreamCall:
+        call = self.calls[url] = ScriptedCall()
+        if len(self.calls) > 1:
             asyncio.get_running_loop().call_soon(self.lose_the_first)
-        return cast("UpstreamExchange", exchange)
+        return cast("UpstreamCall", call)
 
     def lose_the_first(self) -> None:
-        lost, second = self.exchanges
+        lost, second = self.calls
         self.stats.pair_replica_stats(lost, EN_DE).notify_lost()
-        assert not self.exchanges[lost].is_open
-        self.exchanges[second].result.set_result(ReplicaResponse(200, b"{}"))
+        assert not self.calls[lost].is_open
+        self.calls[second].result.set_result(ReplicaResponse(200, b"{}"))
 
 
 async def test_attempt_that_a_hedge_spared_is_refunded() -> None:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from proxy.cache import coalescing
-from proxy.keys.quota import DAY_SECONDS
+from proxy.keys.usage import DAY_SECONDS
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import PATIENT, new_key, used_today
 from tests.proxy.proxies import RunningProxy, proxy

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from proxy.keys import cli
+from proxy.keys import __main__ as cli
+from proxy.keys.__main__ import parse
 from proxy.keys.api_key import ApiKey, Grant, mint
-from proxy.keys.cli import parse
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.command import Command
 from tests.proxy.proxies import nowhere

@@ -1,94 +1,131 @@
-"""The limits' windows, and how callers see what they used."""
+"""Metering over a real Redis: what is charged, refused and refunded."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import time
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from proxy.keys.api_key import MAX_UNIX, ApiKey, Grant, mint
-from proxy.keys.quota import LIMITS, Usage, UsageResult, limit_headers, windows_at
+from proxy.keys.api_key import ApiKey, Grant, mint
+from proxy.keys.quota import KeyMeter
+from proxy.keys.store import CachedKeyStore, KeyStore
+from proxy.keys.usage import DAY_SECONDS
+from proxy.metrics import ProxyMetrics
+from shared.protocol.errors import KeyRefusedError, KeysUnavailableError, RateLimitedError, TooLargeError
+from tests.conftest import PREFIX, RedisServer
+from tests.proxy.clock import HandClock
+from tests.proxy.proxies import nowhere
 
-
-def unix(text: str) -> float:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-
-
-def key(**granted: Any) -> ApiKey:
-    return mint(Grant(name="a", **granted), 0.0)[0]
-
-
-def used(at: str, requests: int, day: int, month: int) -> UsageResult:
-    now = unix(at)
-    windows = windows_at(now)
-    for window, count in zip(windows, (requests, day, month), strict=True):
-        window.used = count
-    return UsageResult(now, windows, ("minute", "day", "month"))
+# Twelve hours and 30.25 seconds before the end of 2027.
+NOON = 1_830_297_600 - DAY_SECONDS / 2 - 30.25
 
 
-@pytest.mark.parametrize(
-    ("at", "names", "month_days"),
-    [
-        ("2027-02-28T23:59:59.999", ("2027-02-28T23:59", "2027-02-28", "2027-02"), 28),
-        ("2027-03-01T00:00:00", ("2027-03-01T00:00", "2027-03-01", "2027-03"), 31),
-        ("2028-02-28T23:59:59", ("2028-02-28T23:59", "2028-02-28", "2028-02"), 29),
-        ("2028-02-29T00:00:00", ("2028-02-29T00:00", "2028-02-29", "2028-02"), 29),
-        ("2028-02-29T23:59:59", ("2028-02-29T23:59", "2028-02-29", "2028-02"), 29),
-        ("2100-02-28T12:00:00", ("2100-02-28T12:00", "2100-02-28", "2100-02"), 28),
-        ("2026-12-31T23:59:59", ("2026-12-31T23:59", "2026-12-31", "2026-12"), 31),
-        ("2027-01-01T00:00:00", ("2027-01-01T00:00", "2027-01-01", "2027-01"), 31),
-        ("2027-04-30T23:59:00", ("2027-04-30T23:59", "2027-04-30", "2027-04"), 30),
-    ],
-)
-def test_windows_end_with_the_calendar(at: str, names: tuple[str, ...], month_days: int) -> None:
-    windows = windows_at(unix(at))
-    assert tuple(window.limit for window in windows) == LIMITS
-    assert tuple(window.name for window in windows) == names
-    assert [window.end - window.start for window in windows] == [60, 86_400, month_days * 86_400]
+class Metered:
+    """A meter with its store, clock and metrics."""
+
+    def __init__(self, url: str, *, serves_without_redis: bool = False) -> None:
+        self.clock = HandClock()
+        self.clock.now = NOON
+        self.store = KeyStore(url, PREFIX, 5.0, self.clock)
+        self.metrics = ProxyMetrics()
+        cached = CachedKeyStore(self.store, time.monotonic, serves_without_redis=serves_without_redis)
+        self.meter = KeyMeter(cached, self.metrics)
+
+    async def new_key(self, **granted: Any) -> ApiKey:
+        key, _ = mint(Grant(name="a", **granted), 0.0)
+        await self.store.add(key)
+        return key
+
+    async def used(self, key: ApiKey) -> tuple[int, ...]:
+        return tuple(window.used for window in (await self.meter.usage(key)).windows)
+
+    def refusals(self, reason: str) -> float | None:
+        return self.metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": reason})
 
 
-@given(st.floats(0, MAX_UNIX - 70 * 86_400))
-@example(951_782_399.999)  # the last moment of 29 February 2000
-@example(4_107_542_400.0)  # 1 March 2100, which had no 29 February
-def test_windows_hold_the_time_and_follow_each_other(now: float) -> None:
-    for index, window in enumerate(windows_at(now)):
-        assert window.start <= now < window.end
-        assert windows_at(window.start)[index] == window
-        assert windows_at(window.end)[index].start == window.end
-        assert windows_at(window.end - 0.001)[index] == window
-        began = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=window.start)
-        assert began.isoformat().startswith(window.name)
+@pytest.fixture
+async def metered(redis: RedisServer) -> AsyncGenerator[Metered]:
+    one = Metered(redis.url)
+    yield one
+    await one.meter.close()
+    await one.store.close()
 
 
-def test_limit_headers_show_the_first_limit_or_the_exceeded() -> None:
-    holder = key(requests_per_minute=3, chars_per_day=50, chars_per_month=90)
-    usage = used("2028-02-29T12:00:00.25", 1, 20, 90)
-    assert limit_headers(holder, usage) == {
-        "RateLimit-Limit": "3",
-        "RateLimit-Remaining": "2",
-        "RateLimit-Reset": "60",
-        "RateLimit-Policy": '3;w=60, 50;w=86400;comment="characters", 90;w=2505600;comment="characters"',
-    }
-    usage.exceeded = usage.windows[1]
-    assert limit_headers(holder, usage)["RateLimit-Remaining"] == "30"
-    usage.exceeded = usage.windows[2]
-    assert limit_headers(holder, usage)["RateLimit-Remaining"] == "0"
-    assert limit_headers(holder, usage)["RateLimit-Reset"] == str(86_400 // 2)
-    assert limit_headers(key(chars_per_day=50), usage)["RateLimit-Limit"] == "50"
-    assert limit_headers(key(), usage) == {}
+async def test_request_over_the_limit_is_refused_with_headers(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(requests_per_minute=1)
+    assert (await meter.count_request(key))["RateLimit-Remaining"] == "0"
+    with pytest.raises(RateLimitedError, match="1 requests a minute") as caught:
+        await meter.count_request(key)
+    error = caught.value
+    assert (error.retry_after, error.log_fields) == (30.25, {"key": key.id})
+    assert (error.headers["RateLimit-Remaining"], error.headers["RateLimit-Reset"]) == ("0", "31")
+    assert metered.refusals("requests") == 1
 
 
-def test_usage_names_every_limit_and_when_it_is_there_again() -> None:
-    shown = Usage.of(key(requests_per_minute=3, chars_per_month=100).view, used("2026-12-30T23:59:30.5", 4, 5, 6))
-    assert shown.requests_per_minute.model_dump() == {
-        "limit": 3,
-        "used": 4,
-        "remaining": 0,
-        "reset_seconds": 29.5,
-    }, "a limit that was lowered may be passed"
-    assert (shown.chars_per_day.limit, shown.chars_per_day.used, shown.chars_per_day.remaining) == (None, 5, None)
-    assert (shown.chars_per_month.remaining, shown.chars_per_month.reset_seconds) == (94, 86_429.5)
-    assert {limit.field for limit in LIMITS} <= set(Usage.model_fields)
+@pytest.mark.parametrize("window", ["day", "month"])
+async def test_charge_over_a_limit_is_refused(metered: Metered, window: str) -> None:
+    meter, key = metered.meter, await metered.new_key(**{f"chars_per_{window}": 100})
+    await meter.charge(key, 60)
+    with pytest.raises(RateLimitedError, match=rf"a {window} \(UTC\) and has 40 left, too few for 41") as caught:
+        await meter.charge(key, 41)
+    assert caught.value.retry_after == DAY_SECONDS / 2 + 30.25
+    assert caught.value.headers["RateLimit-Remaining"] == "40"
+    with pytest.raises(TooLargeError, match=f"101 characters, and this key may translate 100 a {window}"):
+        await meter.charge(key, 101)
+    assert await metered.used(key) == (0, 60, 60)
+    assert metered.refusals("characters") == 2
+
+
+async def test_charge_shows_the_exceeded_limit_in_its_headers(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(requests_per_minute=9, chars_per_day=100)
+    assert (await meter.charge(key, 60)).headers["RateLimit-Limit"] == "9"
+    with pytest.raises(RateLimitedError) as caught:
+        await meter.charge(key, 60)
+    assert (caught.value.headers["RateLimit-Limit"], caught.value.headers["RateLimit-Remaining"]) == ("100", "40")
+
+
+async def test_refund_gives_charged_characters_back(metered: Metered) -> None:
+    meter, key = metered.meter, await metered.new_key(chars_per_day=100, chars_per_month=200)
+    metered.clock.now -= DAY_SECONDS
+    charge = await meter.charge(key, 60)
+    assert await metered.used(key) == (0, 60, 60)
+    metered.clock.now += DAY_SECONDS
+    other = await meter.charge(key, 50)
+    await meter.refund(charge)
+    assert await metered.used(key) == (0, 50, 50), "to the day that was charged, and the month"
+    await meter.refund(other)
+    assert await metered.used(key) == (0, 0, 0)
+
+
+async def test_revoked_key_is_refused_at_once(metered: Metered) -> None:
+    key = await metered.new_key()
+    await metered.store.revoke(key.id)
+    with pytest.raises(KeyRefusedError) as caught:
+        await metered.meter.charge(key, 1)
+    assert (caught.value.log_fields, metered.refusals("key")) == ({"key": key.id}, 1)
+
+
+async def test_closed_meter_refuses_without_redis() -> None:
+    metered, key = Metered(nowhere()), mint(Grant(name="a"), 0.0)[0]
+    for refused in (metered.meter.count_request(key), metered.meter.charge(key, 1), metered.meter.usage(key)):
+        with pytest.raises(KeysUnavailableError):
+            await refused
+    assert metered.refusals("unavailable") == 3
+    await metered.store.close()
+
+
+async def test_open_meter_lets_keys_pass_uncounted_without_redis() -> None:
+    metered = Metered(nowhere(), serves_without_redis=True)
+    key = mint(Grant(name="a", requests_per_minute=1, chars_per_day=5), 0.0)[0]
+    for _ in range(3):
+        assert await metered.meter.count_request(key) == {}
+        charge = await metered.meter.charge(key, 5)
+        assert (charge.headers, charge.counters) == ({}, ())
+        await metered.meter.refund(charge)
+    with pytest.raises(TooLargeError):
+        await metered.meter.charge(key, 6)
+    with pytest.raises(KeysUnavailableError):
+        await metered.meter.usage(key)
+    await metered.store.close()

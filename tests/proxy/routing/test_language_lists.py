@@ -11,10 +11,10 @@ import pytest
 
 from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_lists import LanguageLists
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from tests.proxy.samples import replica, snapshot
 
-PIVOTS = Pivots(("en",), lambda _: 0.0)
+PIVOTS = PivotOrder(("en",), lambda _: 0.0)
 FLEET = snapshot(replica("a", "de>en"))
 
 
@@ -26,7 +26,7 @@ class Renderer:
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def __call__(self, fleet: Snapshot, pivots: Pivots | None) -> bytes:
+    def __call__(self, fleet: Snapshot, pivots: PivotOrder | None) -> bytes:
         assert pivots is PIVOTS
         self.calls += 1
         assert self.may_go_on.wait(30)
@@ -59,7 +59,7 @@ async def test_requests_at_once_wait_for_one_rendering() -> None:
 async def test_failed_rendering_is_not_kept() -> None:
     lists, calls = LanguageLists(PIVOTS), 0
 
-    def render(fleet: Snapshot, pivots: Pivots | None) -> bytes:
+    def render(fleet: Snapshot, pivots: PivotOrder | None) -> bytes:
         nonlocal calls
         del fleet, pivots
         calls += 1

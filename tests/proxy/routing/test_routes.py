@@ -7,16 +7,8 @@ import itertools
 import pytest
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.routes import (
-    MAX_NAMED_PAIRS,
-    Pivots,
-    Route,
-    RoutePlanner,
-    find_pair,
-    find_route,
-    known_pairs,
-    pivot_pairs,
-)
+from proxy.routing.pivots import PivotOrder
+from proxy.routing.routes import MAX_NAMED_PAIRS, Route, RoutePlanner, find_pair, find_route, known_pairs
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError, UnknownPairError
 from tests.proxy.samples import pair, replica, snapshot
@@ -119,17 +111,17 @@ def test_route_has_the_pair_as_asked() -> None:
 )
 def test_reachable_pair_is_named_though_not_ready(wanted: str, through_pivot: bool, found: str | None) -> None:
     fleet = snapshot(remembered=("de>en", "en>fr"))
-    planner = RoutePlanner(Pivots((), lambda _: 0.0))
+    planner = RoutePlanner(PivotOrder((), lambda _: 0.0))
     reachable = planner.reachable(pair(wanted), fleet, through_pivot=through_pivot)
     assert reachable == (found and pair(found))
     assert RoutePlanner(None).reachable(pair("de>fr"), fleet, through_pivot=True) is None
 
 
-EVEN = Pivots(("en",), lambda _: 1.0)
+EVEN = PivotOrder(("en",), lambda _: 1.0)
 FLEET = snapshot(replica("a", "de>en", "en>fr", "de>es", "es>fr"))
 
 
-def languages(wanted: str, fleet: Snapshot = FLEET, pivots: Pivots | None = EVEN) -> list[str]:
+def languages(wanted: str, fleet: Snapshot = FLEET, pivots: PivotOrder | None = EVEN) -> list[str]:
     return find_route(pair(wanted), fleet, pivots).languages
 
 
@@ -142,9 +134,9 @@ def test_preferred_pivot_precedes_faster_ones() -> None:
     def latency(each: LanguagePair) -> float:
         return 9.0 if "en" in (each.source, each.target) else 1.0
 
-    assert languages("de>fr", pivots=Pivots(("en",), latency)) == ["de", "en", "fr"]
-    assert languages("de>fr", pivots=Pivots((), latency)) == ["de", "es", "fr"]
-    assert languages("de>fr", pivots=Pivots(("es", "en"), lambda _: 1.0)) == ["de", "es", "fr"]
+    assert languages("de>fr", pivots=PivotOrder(("en",), latency)) == ["de", "en", "fr"]
+    assert languages("de>fr", pivots=PivotOrder((), latency)) == ["de", "es", "fr"]
+    assert languages("de>fr", pivots=PivotOrder(("es", "en"), lambda _: 1.0)) == ["de", "es", "fr"]
 
 
 def test_pivot_with_unready_leg_is_passed_over() -> None:
@@ -167,7 +159,7 @@ def test_pivot_legs_respect_regions_and_scripts() -> None:
 
 
 @pytest.mark.parametrize("pivots", [None, EVEN])
-def test_pair_without_route_is_unknown(pivots: Pivots | None) -> None:
+def test_pair_without_route_is_unknown(pivots: PivotOrder | None) -> None:
     with pytest.raises(UnknownPairError):
         find_route(pair("fr>de"), FLEET, pivots)
 
@@ -188,32 +180,9 @@ def test_pivot_is_neither_source_nor_target() -> None:
     fleet = snapshot(replica("a", "en>de", "de>en-GB"))
     with pytest.raises(UnknownPairError):
         find_route(pair("en>fr"), fleet, EVEN)
-    assert pivot_pairs(fleet, EVEN) == {}
-
-
-def test_pivot_pairs_have_pivot_and_readiness() -> None:
-    assert pivot_pairs(FLEET, EVEN) == {pair("de>fr"): ("en", True)}
-    fleet = snapshot(replica("a", "de>en", "en>fr", "fr>de", starting=("de>fr",)))
-    assert pivot_pairs(fleet, EVEN) == {
-        pair("de>fr"): ("en", True),
-        pair("en>de"): ("fr", True),
-        pair("fr>en"): ("de", True),
-    }
-    out = snapshot(replica("a", "de>en", "de>es", starting=("en>fr", "es>fr")))
-    assert pivot_pairs(out, EVEN) == {pair("de>fr"): ("en", False)}
-    half = snapshot(replica("a", "de>en", "de>es", "es>fr", starting=("en>fr",)))
-    assert pivot_pairs(half, EVEN) == {pair("de>fr"): ("es", True)}
 
 
 def test_tiers_group_urls_by_model_rank() -> None:
     fleet = snapshot(replica("a", "en>de", rank=1), replica("b", "en>de"), replica("c", "en>de", rank=1))
     assert fleet.tiers[pair("en>de")] == (("b",), ("a", "c"))
     assert set(fleet.ready[pair("en>de")]) == {"a", "b", "c"}
-
-
-def test_listed_pivots_are_the_best_by_preference_and_name() -> None:
-    fleet = snapshot(replica("a", "de>en", "de>es", "de>it", "en>fr", "es>fr", "it>fr", "it>pt", starting=("de>fr",)))
-    slow = Pivots(("es",), lambda each: 9.0 if "es" in (each.source, each.target) else 1.0)
-    assert pivot_pairs(fleet, slow) == {pair("de>fr"): ("es", True), pair("de>pt"): ("it", True)}
-    assert pivot_pairs(fleet, EVEN)[pair("de>fr")] == ("en", True)
-    assert pivot_pairs(fleet, Pivots((), lambda _: 1.0))[pair("de>fr")] == ("en", True)

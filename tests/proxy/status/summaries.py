@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxy.status.proxy_summary import ProxySummary
+from proxy.status.summary_store import ProxySummary
 
 
 def summary(name: str = "p1", **changes: Any) -> ProxySummary:

@@ -11,9 +11,9 @@ from proxy.balancing.local_stats import LocalStats
 from proxy.metrics import ProxyMetrics
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed
-from proxy.status.figures import FigureRing, Totals
+from proxy.status.figure_ring import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor, open_breakers
-from proxy.status.store import StatusStore
+from proxy.status.summary_store import SummaryStore
 from shared.runtime.metrics import RequestSample
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.clock import HandClock
@@ -28,7 +28,7 @@ class Watched:
     def __init__(self, name: str, url: str, parts: ProxyParts, clock: HandClock) -> None:
         self.parts, self.metrics = parts, ProxyMetrics()
         self.local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
-        self.store = StatusStore(url, PREFIX, 5.0)
+        self.store = SummaryStore(url, PREFIX, 5.0)
         self.detector = EventDetector(name, clock)
         self.feed = StatusFeed(clock, bytes)
         self.monitor = StatusMonitor(

@@ -16,11 +16,12 @@ from proxy.fleet.store import FleetStore
 from proxy.glossaries.glossary import owner_of_key, owner_of_word
 from proxy.glossaries.store import KEPT_SECONDS, RENEW_SECONDS, GlossaryStore
 from proxy.keys.api_key import ApiKey, Scope
-from proxy.keys.quota import LIMITS
 from proxy.keys.store import KeyStore
+from proxy.keys.usage import LIMITS
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
-from proxy.status.store import StatusStore
-from proxy.storage.connection import RedisConnection, RedisKeys
+from proxy.status.summary_store import SummaryStore
+from proxy.storage.connection import RedisConnection
+from proxy.storage.redis_keys import RedisKeys
 from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
 from tests.proxy.clock import HandClock
@@ -54,7 +55,7 @@ class Stores:
     keys: KeyStore
     glossaries: GlossaryStore
     fleet: FleetStore
-    status: StatusStore
+    status: SummaryStore
     redis: RedisConnection
     clock: HandClock = field(default_factory=_clock)
 
@@ -67,7 +68,7 @@ async def stores_at(url: str) -> AsyncGenerator[Stores]:
         KeyStore(url, PREFIX, PATIENT, clock),
         GlossaryStore(url, PREFIX, PATIENT, clock),
         FleetStore(url, PREFIX, PATIENT, clock),
-        StatusStore(url, PREFIX, PATIENT),
+        SummaryStore(url, PREFIX, PATIENT),
         RedisConnection(url, PATIENT, 1),
         clock,
     )

@@ -14,7 +14,8 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from deploy.process import ManagedProcess
 from deploy.redis_server import find_redis_server, private_socket, socket_command, socket_url, wait_for_redis
 from proxy.cache.redis_cache import RedisCache
-from proxy.storage.connection import RedisConnection, RedisKeys, StoreUnavailableError, WriteRefusedError, mapped_errors
+from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError, mapped_errors
+from proxy.storage.redis_keys import RedisKeys
 from tests.conftest import PREFIX, RedisServer
 
 

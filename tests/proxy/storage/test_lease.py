@@ -125,7 +125,7 @@ async def test_no_proxy_holds_the_lease_without_redis() -> None:
         one.adopt(replica(A, "en>de"))
         await one.registry.publish()
         await one.lease.resign()
-        await one.registry.sync_overrides()
+        await one.registry.sync_changes()
         assert await one.registry.read_shared() == {}
 
 

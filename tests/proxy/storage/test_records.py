@@ -79,7 +79,7 @@ async def test_record_of_a_newer_version_is_left_alone(connection: RedisConnecti
     redis.client.set(name("a"), '{"newer": true}', ex=60)
     redis.client.zadd(INDEX, {"a": 1.0})
     assert await records.get("a") is None
-    assert await records.all() == await records.all_kept() == {"a": None}
+    assert await records.all() == await records.all(forget_missing=True) == {"a": None}
     with pytest.raises(RecordContendedError):
         await records.update("a", lambda _: Note(name="a"))
     assert not await records.replace("a", "", Note(name="a"))
@@ -104,7 +104,7 @@ async def test_records_are_listed_in_pages_and_missing_ones_forgotten(
     redis.client.delete(*map(name, "bdef"))
     assert list(await records.all()) == list("acgh")
     assert redis.client.zcard(INDEX) == 8
-    assert list(await records.all_kept()) == list("acgh")
+    assert list(await records.all(forget_missing=True)) == list("acgh")
     assert redis.client.zrange(INDEX, 0, -1) == list("acgh")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from proxy.upstream.http_client import Endpoint, UpstreamExchange, address_of
+from proxy.upstream.http_client import Endpoint, UpstreamCall, address_of
 from proxy.upstream.response_classifier import ReplicaResponse
 from proxy.upstream.stream_reader import StreamReader
 from tests.proxy.upstream.wire_server import Peer, wire_server
@@ -31,9 +31,9 @@ class Caller:
         limit: int = LIMIT,
         reader: StreamReader | None = None,
         is_repeatable: bool = False,
-    ) -> UpstreamExchange:
+    ) -> UpstreamCall:
         head = f"POST / HTTP/1.1\r\n{self.endpoint.address.headers}Content-Length: {len(body)}\r\n\r\n".encode()
-        return UpstreamExchange(self.endpoint, head + body, seconds, limit, reader=reader, is_repeatable=is_repeatable)
+        return UpstreamCall(self.endpoint, head + body, seconds, limit, reader=reader, is_repeatable=is_repeatable)
 
 
 def chunk(data: bytes) -> bytes:

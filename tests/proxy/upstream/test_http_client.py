@@ -1,4 +1,4 @@
-"""Exchanges and their connections: deadlines, cancellation, reuse, large bodies, addresses, TLS."""
+"""Calls and their connections: deadlines, cancellation, reuse, large bodies, addresses, TLS."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ async def test_cancelling_closes_the_connection(callers: Callers) -> None:
 async def test_abandon_raises_the_first_error(callers: Callers, *, is_connected: bool) -> None:
     async with wire_server(answering(b"")) as server:
         caller = callers(server.url)
-        exchange = caller.begin()
+        call = caller.begin()
         if is_connected:
             await wait_until(lambda: server.connections, 5, "it is connected")
-        assert exchange.is_open
-        exchange.abandon(KeyError())
-        assert not exchange.is_open
-        exchange.abandon(ValueError())
+        assert call.is_open
+        call.abandon(KeyError())
+        assert not call.is_open
+        call.abandon(ValueError())
         with pytest.raises(KeyError):
-            await exchange
+            await call
         await wait_until(lambda: server.closed_by_client == server.connections, 5, "the connection was closed")
         assert not caller.endpoint.idle
 
@@ -91,9 +91,9 @@ async def test_abandon_raises_the_first_error(callers: Callers, *, is_connected:
 async def test_abandon_after_the_answer_does_nothing(callers: Callers) -> None:
     async with wire_server(answer_all) as server:
         caller = callers(server.url)
-        exchange = caller.begin()
-        assert (await exchange).body == b"{}"
-        exchange.abandon(KeyError())
+        call = caller.begin()
+        assert (await call).body == b"{}"
+        call.abandon(KeyError())
         assert (await caller.begin()).body == b"{}"
         assert server.connections == 1
 
@@ -110,11 +110,11 @@ async def test_connections_at_once_are_kept_up_to_a_bound(callers: Callers) -> N
     async with wire_server(script) as server:
         caller = callers(server.url)
         caller.endpoint.max_idle = 3
-        exchanges = [caller.begin() for _ in range(5)]
+        calls = [caller.begin() for _ in range(5)]
         await wait_until(lambda: server.connections == 5, 5, "all are connected")
         ready.set()
-        for exchange in exchanges:
-            assert (await exchange).status == 200
+        for call in calls:
+            assert (await call).status == 200
         assert len(caller.endpoint.idle) == 3
         await wait_until(lambda: server.closed_by_client == 2, 5, "those above the bound were closed")
 
@@ -132,9 +132,9 @@ async def test_idle_connection_is_not_used_when_old(callers: Callers) -> None:
 async def test_idle_connections_are_closed_when_old(callers: Callers) -> None:
     async with wire_server(answer_all) as server:
         caller = callers(server.url)
-        exchanges = [caller.begin() for _ in range(3)]
-        for exchange in exchanges:
-            await exchange
+        calls = [caller.begin() for _ in range(3)]
+        for call in calls:
+            await call
         caller.endpoint.idle[0].idle_since -= 1
         caller.endpoint.close_idle(unused_since=caller.endpoint.idle[1].idle_since)
         await wait_until(lambda: server.closed_by_client == 1, 5, "the old one was closed")
@@ -144,18 +144,18 @@ async def test_idle_connections_are_closed_when_old(callers: Callers) -> None:
 async def test_busy_connection_is_kept_when_old_ones_are_closed(callers: Callers) -> None:
     async with wire_server(answer_all) as server:
         caller = callers(server.url)
-        exchange = caller.begin()
+        call = caller.begin()
         caller.endpoint.close_idle(unused_since=caller.endpoint.used_at)
-        assert (await exchange).status == 200
+        assert (await call).status == 200
         assert len(caller.endpoint.idle) == 1
 
 
 async def test_endpoint_without_connections_keeps_none(callers: Callers) -> None:
     async with wire_server(answer_all) as server:
         caller = callers(server.url)
-        exchange = caller.begin()
+        call = caller.begin()
         caller.endpoint.close_idle()
-        assert (await exchange).status == 200
+        assert (await call).status == 200
         assert not caller.endpoint.idle
 
 

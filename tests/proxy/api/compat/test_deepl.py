@@ -11,7 +11,7 @@ from proxy.api.compat.deepl import UNLIMITED, TextRequest, read_text_request, re
 from proxy.api.compat.languages import UnsupportedLanguageError, coded_languages, source_code, tag_of
 from proxy.exchange.fields import Fields
 from proxy.keys.api_key import Grant, mint
-from proxy.keys.quota import CHARS_PER_DAY, CHARS_PER_MONTH, UsageResult, windows_at
+from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, UsageResult, windows_at
 from shared.languages import closeness
 from shared.protocol.errors import CODES, CharactersUsedError, PairwayError, RateLimitedError, RelayedError
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest

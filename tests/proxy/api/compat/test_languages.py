@@ -22,7 +22,7 @@ from proxy.api.compat.languages import (
     tag_of,
 )
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.routes import Pivots
+from proxy.routing.pivots import PivotOrder
 from tests.proxy.fleet.registries import A, B, proxy_at
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.proxy.samples import replica, snapshot
@@ -73,14 +73,14 @@ async def languages_of(running: RunningProxy) -> Any:
     return json.loads(await served_list(running.context, _rendered))
 
 
-def _rendered(fleet: Snapshot, pivots: Pivots | None) -> bytes:
+def _rendered(fleet: Snapshot, pivots: PivotOrder | None) -> bytes:
     return to_json(known_targets(fleet, pivots))
 
 
 def test_targets_are_sorted_and_have_pivots() -> None:
     fleet = snapshot(replica("http://a", "fr>en", "de>en", "en>de"), remembered=("en>it",))
     assert known_targets(fleet, None) == {"de": ["en"], "en": ["de", "it"], "fr": ["en"]}
-    pivots = Pivots(("en",), lambda _: 0.0)
+    pivots = PivotOrder(("en",), lambda _: 0.0)
     assert known_targets(fleet, pivots) == {"de": ["en", "it"], "en": ["de", "it"], "fr": ["de", "en", "it"]}
 
 

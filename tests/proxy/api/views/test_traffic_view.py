@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxy.api.views.traffic_view import event_lines, proxy_line, traffic
-from proxy.status.figures import SLOTS, SlotFigures
+from proxy.status.figure_ring import SLOTS, SlotFigures
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.monitor import SILENT_SECONDS
 from tests.proxy.status.summaries import summary

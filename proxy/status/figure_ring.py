@@ -22,10 +22,10 @@ BucketIndex = Annotated[int, Field(ge=0, le=len(LATENCY_BUCKETS))]
 
 
 class SlotFigures(BaseModel):
-    """Requests of one slot: ``SLOT_SECONDS`` from Unix time ``slot * SLOT_SECONDS``.
+    """Requests of the ``SLOT_SECONDS`` from Unix time ``slot * SLOT_SECONDS``.
 
-    ``classes`` counts by outcome class, ``codes`` by outcomes except ok; ``buckets`` are durations of successful
-    requests by index in ``LATENCY_BUCKETS``. Zeros are left out.
+    ``codes`` are outcomes except ok; ``buckets``: durations of successful requests by index in ``LATENCY_BUCKETS``.
+    Zeros are left out.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -85,7 +85,7 @@ def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
 def quantile(buckets: Mapping[int, int], share: float) -> float | None:
     """Return a quantile of durations; None without requests.
 
-    Linear within a bucket, as in Prometheus; beyond the last bound that bound.
+    Linear within a bucket, as in Prometheus; at most the last bound.
     """
     rank = share * sum(buckets.values())
     if not rank:
@@ -116,7 +116,7 @@ SLOTS: Final = 90
 class FigureRing:
     """Figures of the last ``SLOTS`` slots; ``totals`` reads the counters.
 
-    Slots begin at whole multiples of ten seconds of Unix time, so those of several proxies can be added.
+    Slots begin at multiples of ten seconds, so several proxies' can be added.
     """
 
     def __init__(self, totals: Callable[[], Totals], now: float) -> None:
@@ -128,7 +128,7 @@ class FigureRing:
     def close_slot(self, now: float) -> bool:
         """Close the open slot if its time is over; return whether.
 
-        All that was counted since the slot before belongs to it, also after a pause.
+        All since the slot before belongs to it, also after a pause.
         """
         slot = slot_at(now)
         if slot == self._slot:

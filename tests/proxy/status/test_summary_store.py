@@ -8,10 +8,17 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import ValidationError
 
-from proxy.status.figures import SLOTS, SlotFigures
+from proxy.status.figure_ring import SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind
-from proxy.status.proxy_summary import MAX_NAME_CHARS, MAX_SUMMARY_BYTES, ProxySummary, encode
-from proxy.status.store import MAX_PROXIES, SUMMARY_SECONDS, StatusStore
+from proxy.status.summary_store import (
+    MAX_NAME_CHARS,
+    MAX_PROXIES,
+    MAX_SUMMARY_BYTES,
+    SUMMARY_SECONDS,
+    ProxySummary,
+    SummaryStore,
+    encode,
+)
 from proxy.storage.connection import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
@@ -75,13 +82,13 @@ TIMEOUT = 5.0
 
 
 @pytest.fixture
-async def store(redis: RedisServer) -> AsyncGenerator[StatusStore]:
-    one = StatusStore(redis.url, PREFIX, TIMEOUT)
+async def store(redis: RedisServer) -> AsyncGenerator[SummaryStore]:
+    one = SummaryStore(redis.url, PREFIX, TIMEOUT)
     yield one
     await one.close()
 
 
-async def test_summaries_of_all_proxies_are_read(store: StatusStore, redis: RedisServer) -> None:
+async def test_summaries_of_all_proxies_are_read(store: SummaryStore, redis: RedisServer) -> None:
     now = time.time()
     one, two = summary("p1", at=now), summary("p2", at=now + 1)
     await store.write(one)
@@ -91,7 +98,7 @@ async def test_summaries_of_all_proxies_are_read(store: StatusStore, redis: Redi
     assert 0 < redis.client.ttl(f"{PREFIX}proxies") <= SUMMARY_SECONDS
 
 
-async def test_only_the_latest_proxies_are_read(store: StatusStore, redis: RedisServer) -> None:
+async def test_only_the_latest_proxies_are_read(store: SummaryStore, redis: RedisServer) -> None:
     now = time.time()
     for n in range(MAX_PROXIES + 3):
         await store.write(summary(f"p{n}", at=now + n))
@@ -99,14 +106,14 @@ async def test_only_the_latest_proxies_are_read(store: StatusStore, redis: Redis
     assert redis.client.zcard(f"{PREFIX}proxies") == MAX_PROXIES
 
 
-async def test_ended_proxies_are_forgotten(store: StatusStore, redis: RedisServer) -> None:
+async def test_ended_proxies_are_forgotten(store: SummaryStore, redis: RedisServer) -> None:
     now = time.time()
     redis.client.zadd(f"{PREFIX}proxies", {"ended": now - SUMMARY_SECONDS - 1})
     await store.write(summary("p1", at=now))
     assert redis.client.zrange(f"{PREFIX}proxies", 0, -1) == ["p1"]
 
 
-async def test_foreign_and_huge_records_are_passed_over(store: StatusStore, redis: RedisServer) -> None:
+async def test_foreign_and_huge_records_are_passed_over(store: SummaryStore, redis: RedisServer) -> None:
     now = time.time()
     await store.write(summary("p1", at=now))
     for name, record in (("future", '{"name": 1}'), ("huge", "x" * 3 * MAX_SUMMARY_BYTES), ("gone", None)):
@@ -117,7 +124,7 @@ async def test_foreign_and_huge_records_are_passed_over(store: StatusStore, redi
 
 
 async def test_redis_away_is_one_error() -> None:
-    store = StatusStore(nowhere(), PREFIX, TIMEOUT)
+    store = SummaryStore(nowhere(), PREFIX, TIMEOUT)
     for call in (store.write(summary()), store.read()):
         with pytest.raises(StoreUnavailableError):
             await call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.metrics import ProxyMetrics
-from proxy.status.figures import (
+from proxy.status.figure_ring import (
     MAX_CODES,
     OTHER_CODE,
     SLOT_SECONDS,
