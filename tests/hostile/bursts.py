@@ -64,7 +64,7 @@ _UNKNOWN: Final[dict[str, tuple[str, Any]]] = {
     "pair": ("qaa", "q{}"),
     "target of a pivot": ("am", "q{}"),
     "source": ("q{}", "de"),
-    "target in ten lists": ("en", [*_TEN[:9], "q{}"]),
+    "target in ten lists": ("en", [*TEN[:9], "q{}"]),
     "target of detected texts": ("auto", "q{}"),
 }
 _LETTERS: Final = "abcdefghijklmnopqrst"
