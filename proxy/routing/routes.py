@@ -103,7 +103,8 @@ class Route:
 
 def known_stand_ins(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     """Return the known pairs that fit, closest first."""
-    return stand_ins(pair, pairs_of_kin(snapshot.by_source_kin, pair.source))
+    sources, targets = snapshot.by_source_kin, snapshot.by_target_kin
+    return stand_ins(pair, min(pairs_of_kin(sources, pair.source), pairs_of_kin(targets, pair.target), key=len))
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
