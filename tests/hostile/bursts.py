@@ -11,7 +11,7 @@ from tests.hostile.measuring import Row, Sent, as_json
 
 AT_ONCE: Final = 64
 _PAIR: Final = {"source_lang": "en", "target_lang": "de"}
-_TEN: Final = ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sk", "sl"]
+TEN: Final = ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "sk", "sl"]
 # Grouped digits, each of which may begin a quantity.
 _DIGITS: Final = "111 111\u202f111.111 -"
 # The longest texts and bodies that are worked on in the event loop.
@@ -38,7 +38,7 @@ def burst_rows(endpoints: Iterable[tuple[str, str]]) -> Iterator[Row]:
         if method == "GET" and route not in ENDLESS:
             yield row("proxy", f"GET {route}", route if route in _FLEET else "nothing", 1, _get(route))
     yield row("proxy", "POST /translate", "grouped digits", _CHARS, _text(_DIGITS, **_PAIR))
-    yield row("proxy", "POST /translate", "ten targets", _CHARS, _text(_DIGITS, source_lang="en", target_lang=_TEN))
+    yield row("proxy", "POST /translate", "ten targets", _CHARS, _text(_DIGITS, source_lang="en", target_lang=TEN))
     yield row("proxy", "POST /translate", "references", _CHARS, _text("&a1;", target_lang="de", format="html"))
     yield row("proxy", "POST /v2/translate", "a form of =", _BYTES, _form("="))
     yield row("proxy", "POST /v2/translate", "a form of many texts", _BYTES, _form("&text=a%41"))
@@ -64,7 +64,7 @@ _UNKNOWN: Final[dict[str, tuple[str, Any]]] = {
     "pair": ("qaa", "q{}"),
     "target of a pivot": ("am", "q{}"),
     "source": ("q{}", "de"),
-    "target in ten lists": ("en", [*_TEN[:9], "q{}"]),
+    "target in ten lists": ("en", [*TEN[:9], "q{}"]),
     "target of detected texts": ("auto", "q{}"),
 }
 _LETTERS: Final = "abcdefghijklmnopqrst"
