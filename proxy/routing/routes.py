@@ -116,7 +116,7 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def _unknown_pair(pair: LanguagePair, snapshot: Snapshot) -> UnknownPairError:
-    """Return the error; of many pairs it names those of the same languages first."""
+    """Return the error, which names pairs of the same languages first."""
     known: Iterator[LanguagePair] = iter(snapshot.ready)
     if len(snapshot.ready) > MAX_NAMED_PAIRS:
         kin = pairs_of_kin(snapshot.by_source_kin, pair.source), pairs_of_kin(snapshot.by_target_kin, pair.target)

@@ -219,7 +219,10 @@ PAGE_NAMES: Final = 500
 
 
 class LastSeen:
-    """Names with their last Unix times, forgotten after ``seconds``; read and written in pages."""
+    """Names with their last Unix times, forgotten after ``seconds``.
+
+    They are read and written in pages.
+    """
 
     def __init__(self, redis: RedisConnection, key: str, seconds: int) -> None:
         self._redis = redis
