@@ -85,7 +85,7 @@ class StatusContext:
 
 @dataclass(frozen=True, slots=True)
 class RenderingsContext:
-    """Answers that each show the whole fleet: ``health`` with its status of HTTP."""
+    """Answers that show the fleet; ``health`` has its HTTP status too."""
 
     health: SharedRendering[tuple[int, bytes]]
     fleet: SharedRendering[bytes]

@@ -34,7 +34,8 @@ class Route:
 
 def known_stand_ins(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
     """Return the known pairs that fit, closest first."""
-    return stand_ins(pair, pairs_of_kin(snapshot.by_source_kin, pair.source))
+    sources, targets = snapshot.by_source_kin, snapshot.by_target_kin
+    return stand_ins(pair, min(pairs_of_kin(sources, pair.source), pairs_of_kin(targets, pair.target), key=len))
 
 
 def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
@@ -46,7 +47,7 @@ def known_pairs(pair: LanguagePair, snapshot: Snapshot) -> list[LanguagePair]:
 
 
 def _unknown_pair(pair: LanguagePair, snapshot: Snapshot) -> UnknownPairError:
-    """Return the error; of many pairs it names those of the same languages first."""
+    """Return the error, which names pairs of the same languages first."""
     known: Iterator[LanguagePair] = iter(snapshot.ready)
     if len(snapshot.ready) > MAX_NAMED_PAIRS:
         kin = pairs_of_kin(snapshot.by_source_kin, pair.source), pairs_of_kin(snapshot.by_target_kin, pair.target)

@@ -194,7 +194,10 @@ PAGE_NAMES: Final = 500
 
 @dataclass(eq=False, slots=True)
 class LastSeen:
-    """Names with their last Unix times, forgotten after ``seconds``; read and written in pages."""
+    """Names with their last Unix times, forgotten after ``seconds``.
+
+    They are read and written in pages.
+    """
 
     redis: RedisConnection
     key: str

@@ -14,9 +14,9 @@ from shared.runtime.shared_rendering import SharedRendering
 
 
 async def metrics_response(page: SharedRendering[bytes], registry: Collector) -> Response:
-    """Render a registry in Prometheus' text format, once for all who ask meanwhile.
+    """Render a registry in Prometheus' text format.
 
-    In a thread: thousands of series take 200 ms.
+    Once for all who ask meanwhile, in a thread: thousands of series take 200 ms.
     """
     # generate_latest needs only collect(), which every Collector has.
     text = await page.get(lambda: generate_latest(registry))  # pyright: ignore[reportArgumentType]

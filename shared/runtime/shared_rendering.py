@@ -23,9 +23,9 @@ def pause_after(seconds: float) -> float:
 
 
 class SharedRendering(Generic[T]):
-    """Renderings of one answer, one after the other, in a thread of their own.
+    """Renderings of one answer, one after the other.
 
-    Whoever asks while one is made, or in the pause after it, shares the next: no answer is older than its request.
+    They have a thread of their own. Whoever asks while one is made, or in the pause after it, shares the next: no answer is older than its request.
     ``clock`` is monotonic. Used on one event loop; what renders must bear that the loop changes what it reads.
     """
 
@@ -37,7 +37,7 @@ class SharedRendering(Generic[T]):
         self._next: asyncio.Task[T] | None = None
 
     async def get(self, render: Callable[[], T]) -> T:
-        """Return what ``render`` returns, called by this request or one that shares it."""
+        """Return the next rendering; ``render`` makes it unless another request's does."""
         if self._next is None or self._next.done():  # done: it was cancelled before it began
             self._next = asyncio.create_task(self._render(render))
         return await asyncio.shield(self._next)  # whose client leaves, does not take it from others
