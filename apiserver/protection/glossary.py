@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -21,13 +21,13 @@ class PhraseIndex:
         self._phrases = sorted(set(phrases))
         self._longest = max(map(len, self._phrases), default=0)
         self._beginnings = {phrase[:2] for phrase in self._phrases}
-        # The longest other phrase with which each phrase begins, or -1.
-        self._shorter: list[int] = []
+        # The other phrases with which each phrase begins, the shortest first: no more than it has characters.
+        self._prefixes: list[tuple[int, ...]] = []
         open_phrases: list[int] = []
         for index, phrase in enumerate(self._phrases):
             while open_phrases and not phrase.startswith(self._phrases[open_phrases[-1]]):
                 open_phrases.pop()
-            self._shorter.append(open_phrases[-1] if open_phrases else -1)
+            self._prefixes.append(tuple(open_phrases))
             open_phrases.append(index)
 
     def places(self, text: str) -> Iterator[int]:
@@ -41,10 +41,15 @@ class PhraseIndex:
         """Yield the phrases that begin at a place, the longest first."""
         # Whatever is between a phrase and the text in order begins with that phrase.
         index = bisect_right(self._phrases, text[place : place + self._longest]) - 1
-        while index >= 0:
-            if text.startswith(self._phrases[index], place):
-                yield self._phrases[index]
-            index = self._shorter[index]
+        if index < 0:
+            return
+        phrases, prefixes, found = self._phrases, self._prefixes[index], len(self._prefixes[index])
+        if text.startswith(phrases[index], place):
+            yield phrases[index]
+        else:  # of its prefixes the shorter ones may be there
+            found = bisect_left(prefixes, 1, key=lambda each: not text.startswith(phrases[each], place))
+        for each in reversed(prefixes[:found]):
+            yield phrases[each]
 
 
 # Entries may begin and end anywhere in scripts without spaces, and in Hangul, whose particles are attached to words.

@@ -224,7 +224,7 @@ class RequestExchange:
         return await self.parts.process.long_bodies.parse(self._caller_identity, len(body), parse)
 
     async def in_steps(self, body: bytes, steps: Steps[T]) -> T:
-        """Parse a body in steps, so that other callers wait for none that is long."""
+        """Parse a body in steps, between which other callers have turns."""
         return await self.parts.process.long_bodies.parse_steps(self._caller_identity, len(body), steps)
 
     async def before_deadline(self, work: Awaitable[T]) -> T:

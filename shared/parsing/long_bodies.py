@@ -33,13 +33,13 @@ class LongBodies:
         return await self._thread.run(caller, parse)
 
     async def parse_steps(self, caller: str, size: int, steps: Steps[T]) -> T:
-        """Parse such a body in steps, each of a long one at a turn."""
+        """Parse such a body in steps, each at its turn."""
         if await self._is_short(size):
             return finish(steps)
         return await self._thread.run_steps(caller, steps)
 
     async def _is_short(self, size: int) -> bool:
-        """Return whether the event loop does the work, once it is its turn."""
+        """Return whether the loop does the work, at its turn."""
         if FREE_BYTES < size <= INLINE_BYTES:
             await self._turns.take(size * _SECONDS_PER_BYTE)
         return size <= INLINE_BYTES

@@ -1,4 +1,4 @@
-"""Turns of callers: in a queue, at a lock, in a thread, in an event loop."""
+"""Turns of callers: in a queue, lock, thread, event loop."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class FairThread:
             del done  # an error would keep itself, and its request's body, by this frame
 
     async def run_steps(self, caller: str, steps: Steps[T]) -> T:
-        """Return the result of steps, each done at a turn of the caller."""
+        """Return the result of steps, each at its caller's turn."""
         step = partial(_next_result, steps)
         while (result := await self.run(caller, step)) is None:
             pass

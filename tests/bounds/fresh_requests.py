@@ -89,7 +89,7 @@ def encoded(members: dict[str, Any], number: int) -> tuple[str, bytes]:
     return f"multipart/form-data; boundary=b{number}", f"{body}--b{number}--\r\n".encode()
 
 
-def request(method: str, path: str, number: int, bearer: str, sample: int | None = None) -> bytes:
+def request(method: str, path: str, number: int, bearer: str, sample: int | None = None, accept: str = "") -> bytes:
     """Return a request of this route; ``bearer`` begins its key, ``sample`` numbers a body that it accepts."""
     own, text = words(number, "h"), tags(number)
     concrete = _PARAMETER.sub(lambda found: text[0] if "lang" in found[0] else f"{number:032x}", path)
@@ -101,7 +101,7 @@ def request(method: str, path: str, number: int, bearer: str, sample: int | None
         "X-Forwarded-For": f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::{number:x}",
         "X-Pairway-Caller": f"{number:016x}",
         "User-Agent": own[1],
-        "Accept": f"application/{own[2]}",
+        "Accept": accept or f"application/{own[2]}",
         "Cookie": f"{own[3]}={own[4]}",
         "X-Timeout-Ms": f"{20_000 + number % 9_000}",
         # Seldom, because these are refused at once.
@@ -119,7 +119,9 @@ def request(method: str, path: str, number: int, bearer: str, sample: int | None
     return f"{method} {concrete}?{query} HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 
-async def send_all(port: int, routes: Sequence[tuple[str, str]], numbers: range, bearer: str) -> dict[int, int]:
+async def send_all(
+    port: int, routes: Sequence[tuple[str, str]], numbers: range, bearer: str, accept: str = ""
+) -> dict[int, int]:
     """Send a request for each number; return how often each status came (0: no answer).
 
     Every second one is as its path accepts it, the others go to one route after the other.
@@ -140,7 +142,7 @@ async def send_all(port: int, routes: Sequence[tuple[str, str]], numbers: range,
                 path = f"{path}/p{number}"
             connection = connection or await asyncio.open_connection("127.0.0.1", port)
             reader, writer = connection
-            writer.write(request(method, path, number, bearer, sample))
+            writer.write(request(method, path, number, bearer, sample, accept))
             try:
                 status, keeps_alive = await _answer(reader, method)
             except (ConnectionError, asyncio.IncompleteReadError):  # closed in the meantime, as idle connections may be

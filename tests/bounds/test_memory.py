@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from tests.apiserver.conftest import CATALOG
 from tests.bounds.fresh_requests import send_all
 from tests.conftest import PREFIX, RedisServer
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.processes import ROOT
 
 MIB = 1024 * 1024
@@ -26,6 +27,17 @@ WARM_UP = 2_000
 PROXY_REQUESTS = 8_000
 KEYED_REQUESTS = 4_000
 APISERVER_REQUESTS = 8_000
+FAILED_REQUESTS = 4_000
+FAILURES = (
+    Script(),
+    Script(problem=(503, "overloaded"), retry_after=1),
+    Script(fault="reset"),
+    Script(raw=(500, b"x")),
+    Script(problem=(422, "invalid-request")),
+    Script(raw=(200, b"{}")),
+    Script(breaks_after=1, breaks_with="error"),
+    Script(breaks_after=1, breaks_with="end"),
+)
 
 
 class ServerProcess:
@@ -66,17 +78,17 @@ async def server_process(server: str, folder: Path, **settings: Any) -> AsyncGen
                 await process.wait()
 
 
-async def check(server: ServerProcess, requests: int, expected: set[int], bearer: str = "w") -> None:
+async def check(server: ServerProcess, requests: int, expected: set[int], bearer: str = "w", accept: str = "") -> None:
     """Fill each place, then send requests, and look whether memory grows."""
 
     filled: dict[str, tuple[int | None, int]] = await server.ask("fill")
     assert {name: size for name, (size, bound) in filled.items() if size is not None and size > bound} == {}
     assert [name for name, (size, bound) in filled.items() if size is not None and size < bound // 2] == []
     routes = [(method, path) for method, path in await server.ask("routes")]
-    await send_all(server.port, routes, range(WARM_UP), bearer)
+    await send_all(server.port, routes, range(WARM_UP), bearer, accept)
     await server.ask("growth")
     before = await server.ask("memory")
-    statuses = await send_all(server.port, routes, range(WARM_UP, WARM_UP + requests), bearer)
+    statuses = await send_all(server.port, routes, range(WARM_UP, WARM_UP + requests), bearer, accept)
     after, grown = await server.ask("memory"), await server.ask("growth")
     assert expected <= statuses.keys(), statuses
     assert not statuses.get(500), statuses
@@ -105,6 +117,32 @@ class Forgetful(list[Any]):
 
     def append(self, _: object) -> None:
         """Keep nothing."""
+
+
+async def _fail(fakes: Sequence[FakeReplica]) -> None:
+    """Let replicas fail in each way, in turn."""
+    for number in itertools.count():
+        for fake in fakes:
+            fake.translate = FAILURES[number % len(FAILURES)]
+        await asyncio.sleep(0.1)
+
+
+@pytest.mark.no_cover
+async def test_proxy_keeps_nothing_of_failed_requests(tmp_path: Path, redis: RedisServer) -> None:
+    """What retries, hedges, breakers and streams note of requests."""
+    fakes = [FakeReplica("en>de", "de>en", "en>fr", name=name) for name in ("one", "two")]
+    settings = {"redis_url": redis.url, "redis_prefix": PREFIX, "cache_bytes": MIB, "request_timeout": 2.0}
+    async with replicas(*fakes):
+        for fake in fakes:
+            fake.requests = Forgetful()
+        urls = ",".join(fake.url for fake in fakes)
+        async with server_process("proxy", tmp_path, replicas=urls, keys="off", **settings) as server:
+            failing = asyncio.create_task(_fail(fakes))
+            try:
+                await check(server, FAILED_REQUESTS, {200, 502}, accept="text/event-stream, */*")
+            finally:
+                failing.cancel()
+                await asyncio.gather(failing, return_exceptions=True)
 
 
 @pytest.mark.no_cover

@@ -148,6 +148,13 @@ def _prefixes(size: int, seed: int) -> Sent:
     return Sent("POST", "/translate", as_json(body), {"Content-Type": JSON})
 
 
+def _beginnings(size: int, seed: int) -> Sent:
+    """Return terms that begin as each other do, and a text that at each place begins only the shortest."""
+    text = f"{seed} ".ljust(4, "l") + "l'a" * (size // 3 - 1)
+    body = {**_TRANSLATE, "text": text, "terms": {"a" * length: "b" for length in range(1, 200)}}
+    return Sent("POST", "/translate", as_json(body), {"Content-Type": JSON})
+
+
 def _other_case(size: int, seed: int) -> Sent:
     """Return names that begin as each other do, and a text in another case, where each place begins an entry."""
     names = ["\u3042A" * length for length in range(1, 101)]
@@ -522,6 +529,7 @@ def _apiserver() -> Rows:
     for name, make in {
         "256 names and terms": _phrases,
         "terms with one beginning": _prefixes,
+        "beginnings of terms": _beginnings,
         "names in another case": _other_case,
         "XML options": _xml_options,
         "a stream": _streamed,

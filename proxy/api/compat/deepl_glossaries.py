@@ -103,7 +103,7 @@ def read_v3_draft(fields: Fields) -> Steps[GlossaryDraft]:
 
 
 def read_edit(fields: Fields) -> Steps[GlossaryEdit]:
-    """Return the changes, in steps; raise PairwayError without any, or for wrong fields."""
+    """Return the changes, in steps; raise PairwayError for wrong fields."""
     name, dictionaries = fields.members.get("name"), (yield from _dictionaries(fields))
     if name is not None:
         name = GLOSSARY_READER.validated({"name": name}, GlossaryChanges).name
@@ -117,7 +117,7 @@ def read_only_dictionary(fields: Fields) -> Steps[Dictionary]:
     return (yield from _read_dictionary(fields.members, EntryReader(tag_of)))
 
 
-def _read_dictionary(members: Mapping[str, object], reader: EntryReader) -> Steps[Dictionary]:
+def _read_dictionary(members: Mapping[str, object], lines: EntryReader) -> Steps[Dictionary]:
     """Return the dictionary of these members, in steps; raise PairwayError if one is missing or wrong."""
     pair = read_pair(members)
     if pair.source == pair.target:
@@ -130,7 +130,7 @@ def _read_dictionary(members: Mapping[str, object], reader: EntryReader) -> Step
         raise BadRequestError(
             f"Value for 'entries_format' not supported: {entries_format[:_SHOWN_CHARS]!r}; it must be {' or '.join(FORMATS)}."
         )
-    entries = yield from reader.read(_string(members, "entries"), entries_format, pair)
+    entries = yield from lines.read(_string(members, "entries"), entries_format, pair)
     return Dictionary.model_construct(source_lang=pair.source, target_lang=pair.target, entries=entries)
 
 
@@ -163,9 +163,9 @@ def _dictionaries(fields: Fields) -> Steps[list[Dictionary]]:
     for index, item in enumerate(each):
         if not isinstance(item, dict):
             raise BadRequestError(f"Value for 'dictionaries' not supported: item {index} is not an object.")
-    reader, read = EntryReader(tag_of), list[Dictionary]()
+    lines, read = EntryReader(tag_of), list[Dictionary]()
     for item in each:
-        read.append((yield from _read_dictionary(cast("dict[str, object]", item), reader)))
+        read.append((yield from _read_dictionary(cast("dict[str, object]", item), lines)))
     return read
 
 

@@ -117,3 +117,12 @@ def test_many_phrases_cost_no_more_comparisons() -> None:
         for place in index.places(text):
             list(index.phrases_at(text, place))
         assert text.compared <= 200
+
+
+def test_phrases_with_one_beginning_cost_few_comparisons() -> None:
+    """200 names that begin alike once took 0.2 s of 8,000 characters, none of which was theirs."""
+    text = CountedText("l'a" * 100)
+    index = PhraseIndex("a" * length for length in range(1, 201))
+    for place in index.places(text):
+        list(index.phrases_at(text, place))
+    assert text.compared <= 1000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
@@ -97,6 +97,13 @@ def deepl_glossary(_: str, line: str, entries_format: str) -> Sent:
     return Sent("/deepl/v2/glossaries", body, {**Sent._field_defaults["headers"], "Authorization": "Bearer a-word"}, 0)
 
 
+def deepl_dictionaries(_: str, lines: str, count: int) -> Sent:
+    """Return a glossary of DeepL's version 3 whose dictionaries have the same lines."""
+    pair = {"source_lang": "en", "target_lang": "de", "entries_format": "tsv"}
+    body = utf8({"name": "w", "dictionaries": [{**pair, "entries": lines} for _ in range(count)]})
+    return Sent("/deepl/v3/glossaries", body, {**Sent._field_defaults["headers"], "Authorization": "Bearer a-word"}, 0)
+
+
 def one_dictionary(entries: Mapping[str, str]) -> str:
     return json.dumps([{"source_lang": "en", "target_lang": "de", "entries": entries}], ensure_ascii=False)
 
@@ -139,6 +146,12 @@ CASES: Final[Mapping[str, Maker]] = {
     "CSV of blank lines": partial(deepl_glossary, line="\n", entries_format="csv"),
     "CSV of commas": partial(deepl_glossary, line=",", entries_format="csv"),
     "CSV of quoted line ends": partial(deepl_glossary, line='"\n",', entries_format="csv"),
+    "TSV of entries": partial(
+        deepl_dictionaries, lines="".join(f"{n:05}\U0001f600{'a' * 180}\tb\U0001f600\n" for n in range(9900)), count=1
+    ),
+    "TSV of many dictionaries": partial(
+        deepl_dictionaries, lines="".join(f"{n:x}\t\U0001f600\n" for n in range(2000)), count=200
+    ),
     "TSV of tabs": partial(deepl_glossary, line="\t", entries_format="tsv"),
 }
 
@@ -209,6 +222,12 @@ FAILURES: Final[Mapping[str, Script]] = {
     "a long problem": Script(raw=(500, b'{"code":"x","x":[%s0]}' % (b"{}," * 2_000_000))),
 }
 SEQUENCE: Final = 24
+EMOJIS: Final = "\U0001f600" * 40
+# DeepL's glossaries that are refused at their last line.
+REFUSED: Final[Mapping[str, str]] = {
+    "an entry too many": "".join(f"{number}\t{EMOJIS}\n" for number in range(10_001)),
+    "a line without a tab": "".join(f"{number}\t{EMOJIS}\n" for number in range(9000)) + "x",
+}
 LARGE_GLOSSARIES: Final = 8
 
 
@@ -243,12 +262,63 @@ async def test_failed_requests_leave_no_bodies(
     assert not over
 
 
+async def test_refused_glossaries_and_gone_readers_leave_no_bodies(
+    tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    fake = FakeReplica("en>de")
+    settings = {"compat": "deepl", "max_text_chars": "2000000", "request_timeout": "120", "cache_bytes": "0"}
+    over: dict[str, str] = {}
+    async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
+        client.timeout = 120
+        await send_eight(client, fake, partial(native, make=lambda start: f"{start} Hello"))
+
+        async def check(name: str, size: int, send: Callable[[int], Awaitable[None]]) -> None:
+            await send(0)
+            at_rest = memory(server, "VmRSS")
+            forget_peak(server)
+            for number in range(1, SEQUENCE + 1):
+                await send(number)
+            allowed = 2 * (BYTES_PER_BYTE * size + BYTES_BESIDE)  # the next body comes meanwhile
+            if (taken := memory(server, "VmHWM") - at_rest) > allowed:
+                over[name] = f"{taken} bytes; {allowed} are allowed"
+
+        for name, lines in REFUSED.items():
+            sent = deepl_dictionaries("", lines, 1)
+
+            async def send_refused(_: int, sent: Sent = sent) -> None:
+                answer = await client.post(sent.path, content=sent.body, headers=dict(sent.headers))
+                assert answer.status_code in {400, 413}
+
+            await check(name, len(sent.body), send_refused)
+
+        async def leave_stream(number: int) -> None:
+            sent, aborts = native(f"{number}. ", emoji), fake.aborts
+            headers = {**sent.headers, "Accept": "text/event-stream"}
+            async with client.stream("POST", sent.path, content=sent.body, headers=headers) as answer:
+                await anext(answer.aiter_bytes())
+            await wait_until(lambda: fake.aborts > aborts, 30, "the replica saw the end")
+
+        fake.translate = Script(breaks_after=1, breaks_with="hang")
+        await check("a stream whose reader has gone", BODY_BYTES, leave_stream)
+
+        async def exceed_deadline(number: int) -> None:
+            sent = native(f"{number}. ", emoji)
+            answer = await client.post(sent.path, content=sent.body, headers={**sent.headers, "X-Timeout-Ms": "500"})
+            assert answer.status_code in {502, 504}
+
+        fake.translate = Script(fault="hang")
+        await check("a deadline that passed", BODY_BYTES, exceed_deadline)
+    assert not over
+
+
 async def test_small_requests_for_large_glossaries_take_little(
     tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "65536")
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
-    fake, settings = FakeReplica("en>de"), {"redis_timeout": "5"}
+    fake, settings = FakeReplica("en>de"), {"redis_timeout": "5", "compat": "deepl"}
     entries = {f"{number:05} \U0001f600{'a' * 190}": f"{'b' * 190}\U0001f600" for number in range(4900)}
     dictionaries = [{"source_lang": "en", "target_lang": "de", "entries": entries}]
     async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
@@ -256,11 +326,22 @@ async def test_small_requests_for_large_glossaries_take_little(
         body = utf8({"name": "g", "dictionaries": dictionaries})
         answers = [await client.post("/glossaries", content=body, headers=WORD) for _ in range(LARGE_GLOSSARIES)]
         paths = [f"/glossaries/{each.json()['id']}" for each in answers]
+
+        def ask_for_one(path: str) -> Coroutine[Any, Any, httpx.Response]:
+            body = {"text": "Hello", "source_lang": "en", "target_lang": "de", "glossary": path.rpartition("/")[2]}
+            return client.post("/translate", content=utf8(body), headers=WORD)
+
         at_rest = memory(server, "VmRSS")
         forget_peak(server)
         renamed = await asyncio.gather(
             *(client.patch(each, content=b'{"name":"x"}', headers=WORD) for each in paths * 3)
         )
         assert {each.status_code for each in renamed} == {200}
+        edit = utf8({"dictionaries": [{"source_lang": "en", "target_lang": "de", "entries": "a\tb"}]})
+        edited = await asyncio.gather(
+            *(client.patch(f"/v3{each}", content=edit, headers=WORD) for each in paths * 3),
+            *map(ask_for_one, paths * 3),
+        )
+        assert {each.status_code for each in edited} == {200}
         taken = memory(server, "VmHWM") - at_rest
-        assert taken <= len(renamed) * BYTES_BESIDE, f"{taken} bytes"
+        assert taken <= len(edited) * BYTES_BESIDE, f"{taken} bytes"
