@@ -19,6 +19,7 @@ from shared.protocol.deadline import TimeLimits
 from shared.protocol.translate_request import Limits
 from shared.runtime.background import Loop
 from shared.runtime.metrics import MergedCollector
+from shared.runtime.turns import LoopTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class ApiServerContext:
     metrics: ApiServerMetrics
     bodies: ByteBudget
     long_bodies: LongBodies
+    turns: LoopTurns
     text_memory: TextMemory
 
     @property
