@@ -48,6 +48,10 @@ class SegmentPool:
 
     async def run(self, workers: int) -> None:
         """Translate every segment; ``workers`` is the number to begin with."""
+        if self._free_workers == 1:  # it needs no task
+            self._free_workers = 0
+            await self._run_worker()
+            return
         try:
             async with self._group:
                 for _ in range(workers):
