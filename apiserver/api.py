@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.security import HTTPBearer
 
 from apiserver.changes.reports import Models, ReloadOrder
-from apiserver.context import context
+from apiserver.context import ApiServerContext, context
 from apiserver.scheduling.text_memory import chars_in_memory
 from apiserver.scheduling.work_item import WorkItem
 from shared.http import event_stream
@@ -44,6 +44,8 @@ from shared.protocol.translate_request import TranslateRequest
 
 routes = APIRouter()
 
+# Of each text of a list, at most: it is searched for words, or its result is written.
+TEXT_SECONDS: Final = 1e-5
 PAIRS_VERSION: Final[dict[str, Any]] = {"name": "pairs_version", "in": "query", "schema": {"type": "string"}}
 TRANSLATE_DOC: Final[dict[str, Any]] = body_documentation(TranslateRequest, TRANSLATE_HEADERS)
 ANSWERS: Final = {
@@ -101,7 +103,16 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
         sample.pair = str(pair)
         add_log_fields(request, pair=sample.pair, texts=len(work.texts))
         with app.text_memory.hold(caller, chars_in_memory(translate_request)):
-            return translate_request.answer(await while_connected(request, app.model_server.translate(work)))
+            await _take_turn(app, work)
+            results = await while_connected(request, app.model_server.translate(work))
+            await _take_turn(app, work)
+            return translate_request.answer(results)
+
+
+async def _take_turn(app: ApiServerContext, work: WorkItem) -> None:
+    """Wait for a turn for what is done with all texts of a list at once."""
+    if len(work.texts) > 1:
+        await app.turns.take(len(work.texts) * TEXT_SECONDS)
 
 
 @routes.get("/report", responses=CLOSED, openapi_extra={"parameters": [PAIRS_VERSION]})

@@ -30,6 +30,7 @@ from apiserver.hosting.server_hosts import HostBuilder, RunningHosts
 from apiserver.metrics import ApiServerMetrics
 from apiserver.model_server import ModelServer
 from apiserver.scheduling.admission import QueueBounds
+from apiserver.scheduling.planning_queue import PlanningQueue
 from apiserver.scheduling.text_memory import TextMemory
 from apiserver.settings import BYTES_PER_CHAR, ApiServerSettings
 from shared.http.app_setup import configure_app
@@ -39,7 +40,6 @@ from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
 from shared.runtime.shared_rendering import SharedRendering
-from shared.runtime.turns import LoopTurns
 from shared.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,8 @@ def create_app(
     """
     metrics = ApiServerMetrics(vllm_version())
     catalog = loader.read(settings.catalog, settings.models)
-    builder = _host_builder(settings, engine_factory, metrics, alone=len(catalog.hosted) == 1)
+    planning = PlanningQueue()
+    builder = _host_builder(settings, engine_factory, metrics, planning, alone=len(catalog.hosted) == 1)
     hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]
     server = ModelServer(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
@@ -87,7 +88,8 @@ def create_app(
         metrics=metrics,
         metrics_page=SharedRendering("metrics", time.monotonic),
         bodies=ByteBudget(settings.max_bodies_bytes),
-        long_bodies=LongBodies(LoopTurns()),
+        long_bodies=LongBodies(planning.turns),
+        turns=planning.turns,
         text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(
@@ -108,7 +110,12 @@ def create_app(
 
 
 def _host_builder(
-    settings: ApiServerSettings, engine_factory: EngineFactory | None, metrics: ApiServerMetrics, *, alone: bool
+    settings: ApiServerSettings,
+    engine_factory: EngineFactory | None,
+    metrics: ApiServerMetrics,
+    planning: PlanningQueue,
+    *,
+    alone: bool,
 ) -> HostBuilder:
     host_settings = HostSettings(
         settings.canary_timeout,
@@ -124,6 +131,7 @@ def _host_builder(
         clock=time.monotonic,
         rng=random.Random(),  # noqa: S311 - jitter, not secrets
         catalog=settings.catalog,
+        planning=planning,
     )
     return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
 

@@ -20,6 +20,7 @@ from shared.protocol.translate_request import Limits
 from shared.runtime.background import Loop
 from shared.runtime.metrics import MergedCollector
 from shared.runtime.shared_rendering import SharedRendering
+from shared.runtime.turns import LoopTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class ApiServerContext:
     metrics_page: SharedRendering[bytes]
     bodies: ByteBudget
     long_bodies: LongBodies
+    turns: LoopTurns
     text_memory: TextMemory
 
     @property

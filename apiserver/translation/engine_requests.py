@@ -24,6 +24,8 @@ ANSWER_MARGIN: Final = 16
 INLINE_CHECK_CHARS: Final = 4000
 # For each of these characters, at most: the outputs of one engine step arrive at once.
 CHECK_SECONDS: Final = 5e-6
+# At most, for one call beside its characters: tiny texts cost hardly less than short ones.
+CALL_SECONDS: Final = 1e-4
 
 
 class LongRunner(Protocol):
@@ -57,7 +59,7 @@ class TurnRunner:
         """Return what a function on so many characters returns."""
         if chars > INLINE_CHECK_CHARS:
             return await self.run_long(chars, function)
-        await self.take_turn(chars * CHECK_SECONDS)
+        await self.take_turn(CALL_SECONDS + chars * CHECK_SECONDS)
         return function()
 
 

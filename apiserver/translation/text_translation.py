@@ -10,10 +10,11 @@ from typing import Final
 
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
+from apiserver.settings import TEXT_CHARS
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, rounded
-from apiserver.translation.engine_requests import EngineRequests, TurnRunner
+from apiserver.translation.engine_requests import CALL_SECONDS, EngineRequests, TurnRunner
 from apiserver.translation.masks import MaskPolicy
 from apiserver.translation.planner import INLINE_WRITE_CHARS, Plan, Step, TagStep, TextStep, untranslated_text
 from apiserver.translation.running_model import RunningModel
@@ -47,6 +48,10 @@ class SegmentPool:
 
     async def run(self, workers: int) -> None:
         """Translate every segment; ``workers`` is the number to begin with."""
+        if self._free_workers == 1:  # it needs no task
+            self._free_workers = 0
+            await self._run_worker()
+            return
         try:
             async with self._group:
                 for _ in range(workers):
@@ -83,6 +88,22 @@ TEXT_CUT: Final = Notice(
 )
 # Steps that are copied on the event loop: about 2 ms.
 INLINE_STEPS: Final = 1000
+# Of a text in a list: with so many, one more of its segments may wait for the engine (docs/operations/limits.md, "Memory").
+WORKER_CHARS: Final = TEXT_CHARS
+# For each character of a step that is written, at most: Markdown.
+WRITE_SECONDS: Final = 3e-6
+
+
+def most_workers(texts: Sequence[str], index: int, plan: Plan, long_width: int) -> int:
+    """Return how many segments of a text wait for the engine at once.
+
+    Each takes some 6 KB. A long text has two for each of its slots; the texts of a list have fewer, the more they are,
+    but one for each ``WORKER_CHARS``.
+    """
+    if plan.segment_count > SHORT_SEGMENTS:
+        most = 2 * long_width
+        return most if len(texts) == 1 else min(most, max(SHORT_SEGMENTS, len(texts[index]) // WORKER_CHARS))
+    return max(1, SHORT_SEGMENTS // len(texts), len(texts[index]) // WORKER_CHARS)
 
 
 class TextTranslation:
@@ -97,6 +118,7 @@ class TextTranslation:
         self._plan = plan
         self._index = index
         self._is_long = plan.segment_count > SHORT_SEGMENTS
+        self._most_workers = most_workers(work.texts, index, plan, model.slots.long_width)
         self._alternatives: list[SegmentResult] | None = None
         kinds = model.entry.masks
         count = partial(model.encoders[plan.pair].count, counted={})
@@ -168,7 +190,7 @@ class TextTranslation:
                 warnings.extend(part.warnings())
                 confidences.append(part.confidence)
 
-        await gather_results(translate_next() for _ in range(min(len(texts), 2 * self._model.slots.long_width)))
+        await gather_results(translate_next() for _ in range(min(len(texts), self._most_workers)))
         return texts
 
     def _with_confidence(self, result: Translation, confidences: Sequence[Confidence | None]) -> Translation:
@@ -200,7 +222,7 @@ class TextTranslation:
         elif segments:
             # A long text has up to two workers per slot, so that one waits when a slot is released and the text keeps
             # its turn. While it waits for its first slot, one is enough (docs/decisions/0011-translation-core.md).
-            most = min(segments, 2 * self._model.slots.long_width) if self._is_long else segments
+            most = min(segments, self._most_workers)
             pool = SegmentPool(plan, self._translate_step, add, most)
             grows = self._is_long and not is_nested
             self._requests.on_slot = pool.grow if grows else None
@@ -222,7 +244,7 @@ class TextTranslation:
         if len(text) > INLINE_WRITE_CHARS:
             assembler.prepare(index, await self._runner.run_long(len(text), partial(step.block.write, text)))
         else:
-            await self._runner.take_turn(len(text))
+            await self._runner.take_turn(CALL_SECONDS + len(text) * WRITE_SECONDS)
 
     async def _translate_step(self, step: TextStep) -> SegmentResult:
         """Translate one segment, count its outcome, and free its capacity."""

@@ -28,12 +28,16 @@ MIN_SEGMENT_TOKENS: Final = 16
 INLINE_PLAN_CHARS: Final = 2000
 # The worst markup takes 13 µs a character, twenty times a sentence's.
 INLINE_MARKUP_CHARS: Final = 500
+# As many as a text counts for at least: the plan of a tiny one costs hardly less.
+LEAST_CHARS: Final = 16
 # At most, for the longest text that is planned on the event loop.
 INLINE_SECONDS: Final = 0.007
 # Names and terms that may double the time of planning: each may begin at every character.
 INLINE_ENTRIES: Final = 20
 # A context takes at most one part in this many of the model's space: the text and its translation need the rest.
 CONTEXT_SHARE: Final = 2
+# At most, for what is made for each text of a list before its first call.
+TEXT_SECONDS: Final = 1e-4
 CONTEXT_UNUSED: Final = "context-unused"
 
 
@@ -59,8 +63,13 @@ class Translator:
         plans = await self.plan(work)
         self._model.admission.note_plan(work, [plan.segment_count for plan in plans])
         return await gather_results(
-            TextTranslation(self._model, work, plan, index, next(self._turns)).run() for index, plan in enumerate(plans)
+            self._translate_text(work, plan, index, next(self._turns)) for index, plan in enumerate(plans)
         )
+
+    async def _translate_text(self, work: WorkItem, plan: Plan, index: int, turn: int) -> Translation:
+        if len(work.texts) > 1:  # all would begin in one step of the loop
+            await self._model.planning.turns.take(TEXT_SECONDS)
+        return await TextTranslation(self._model, work, plan, index, turn).run()
 
     async def plan(self, work: WorkItem) -> list[Plan]:
         """Plan every text before the first engine request.
@@ -81,7 +90,8 @@ class Translator:
         budget = await self._budget(work, options.protection.terms, counted)
         inline_chars = INLINE_PLAN_CHARS if request.format is TextFormat.TEXT else INLINE_MARKUP_CHARS
         entries = len(request.terms) + len(request.do_not_translate)
-        share = work.chars * (INLINE_ENTRIES + entries) / (inline_chars * INLINE_ENTRIES)
+        chars = sum(max(LEAST_CHARS, len(text)) for text in work.texts)
+        share = chars * (INLINE_ENTRIES + entries) / (inline_chars * INLINE_ENTRIES)
         if share <= 1:
             await self._model.planning.turns.take(share * INLINE_SECONDS)
             work.counted = counted

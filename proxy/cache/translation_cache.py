@@ -21,7 +21,6 @@ from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
-from shared.protocol.report import PairReport
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.turns import LoopTurns
 
@@ -105,18 +104,11 @@ def _served_models(pair: LanguagePair, snapshot: Snapshot) -> ServedModels | Non
 
 def _model_version(replica: Replica, pair: LanguagePair) -> tuple[str, str] | None:
     report = replica.report
-    pair_report = None if report is None else _pair_report(report.pairs, pair)
+    pair_report = None if report is None else report.find(pair)
     if report is None or pair_report is None:
         return None
     model = report.models.get(pair_report.model)
     return None if model is None or model.revision is None else (pair_report.model, model.revision)
-
-
-def _pair_report(reports: dict[str, PairReport], pair: LanguagePair) -> PairReport | None:
-    named = reports.get(str(pair))
-    if named is not None and named.pair == pair:  # the common case
-        return named
-    return next((report for report in reports.values() if report.pair == pair), None)
 
 
 @dataclass(frozen=True, slots=True)

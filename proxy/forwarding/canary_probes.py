@@ -97,8 +97,8 @@ class CanaryProber:
 
     def _text(self, url: str, pair: LanguagePair) -> str | None:
         report = self._registry.snapshot.replicas[url].report
-        texts = (each.canary for each in report.pairs.values() if each.pair == pair) if report is not None else ()
-        return next(iter(texts), None)
+        served = None if report is None else report.find(pair)
+        return None if served is None else served.canary
 
     async def _probe(self, url: str, pair: LanguagePair, rank: int, text: str) -> None:
         work = work_of(len(text))

@@ -133,6 +133,13 @@ class ReplicaReport(BaseModel):
     pairs_version: str | None = None
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
 
+    def find(self, pair: LanguagePair) -> PairReport | None:
+        """Return what it says of a pair, at once if that stands under its own name."""
+        named = self.pairs.get(str(pair))
+        if named is not None and named.pair == pair:  # the common case
+            return named
+        return next((report for report in self.pairs.values() if report.pair == pair), None)
+
     def without_known_pairs(self, version: str | None) -> ReplicaReport:
         """Return the report, without pairs if this is their version."""
         return self.model_copy(update={"pairs": ServedPairs()}) if version and version == self.pairs_version else self

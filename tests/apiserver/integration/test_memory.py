@@ -15,9 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
-from apiserver.scheduling.text_memory import PLANNING_BYTES_PER_CHAR
+from apiserver.scheduling.text_memory import PLANNING_BYTES_PER_CHAR, chars_in_memory
 from apiserver.settings import BYTES_PER_CHAR
 from shared.protocol.headers import CALLER_HEADER
+from shared.protocol.translate_request import TranslateRequest
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
@@ -64,6 +65,10 @@ class Process:
     async def has_running(self, count: int) -> bool:
         """Return whether so many requests are in the engine."""
         return (await self.client.get("/report")).json()["models"]["m"]["running"] >= count
+
+    async def is_full(self) -> bool:
+        """Return whether the engine has as many requests of long texts as it takes; there are more of others."""
+        return await self.has_running(16)
 
     def bytes_of(self, name: str) -> int:
         """Return a figure of ``/proc``."""
@@ -117,6 +122,52 @@ async def test_memory_follows_the_characters(tmp_path: Path) -> None:
         peak = server.bytes_of("VmHWM") - rest
         assert peak <= BYTES_PER_CHAR * chars + PLANNING_BYTES_PER_CHAR * CHARS, f"{peak / chars:.0f} bytes a character"
         assert await server.translate({"text": "Tea is here."}) == OK
+
+
+# Lists in which much is done for few characters: at least 64 count for a text.
+NUMBERED = range(256)
+LISTS: dict[str, dict[str, Any]] = {
+    "tiny texts": {"text": [f"tea {number}" for number in NUMBERED]},
+    "one character": {"text": [chr(0x4E00 + number) for number in NUMBERED]},
+    "short lines": {
+        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(16)) for number in NUMBERED]
+    },
+    "many short lines": {
+        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(40)) for number in NUMBERED]
+    },
+    "tags": {"text": [f"<p>a{number} <b>b</b><p>c <i>d</i>" for number in NUMBERED], "format": "html"},
+    "images": {"text": ['![a](b "c") ' * 5 + str(number) for number in NUMBERED], "format": "markdown"},
+    "XML": {"text": [f"<r><a>b</a><c>d{number}</c><e>f</e></r>" for number in NUMBERED], "format": "xml"},
+    "names": {
+        "text": [f"We like tea {number}." for number in NUMBERED],
+        "do_not_translate": [f"{number:x} tea" for number in NUMBERED],
+        "terms": {f"tea {number}": "Tee" for number in NUMBERED},
+    },
+    "alternatives": {"text": [f"tea {number}" for number in NUMBERED], "alternatives": 3, "confidence": True},
+}
+OF_EACH = 4
+
+
+@pytest.mark.no_cover
+@pytest.mark.timeout(300)
+async def test_memory_of_lists_follows_what_they_count_for(tmp_path: Path) -> None:
+    over: dict[str, str] = {}
+    async with process(tmp_path) as server:
+        for fields in LISTS.values():  # what is loaded at the first use
+            assert await server.translate({**fields, "text": fields["text"][:2]}) == OK
+        rest = server.bytes_of("VmRSS")  # what a list leaves is free, and counts for the next ones too
+        for name, fields in LISTS.items():
+            server.reset_peak()
+            signal_gate(server)
+            requests = [asyncio.create_task(server.translate(fields, caller)) for caller in range(OF_EACH)]
+            await wait_until(server.is_full, 60, f"{name}: the engine has as many as it takes")
+            signal_gate(server)
+            assert await asyncio.gather(*requests) == [OK] * OF_EACH, name
+            request = TranslateRequest.model_validate({**PAIR, **fields})
+            peak, allowed = server.bytes_of("VmHWM") - rest, OF_EACH * chars_in_memory(request) * BYTES_PER_CHAR
+            if peak > allowed:
+                over[name] = f"{peak:,} bytes; {allowed:,} are allowed"
+    assert not over
 
 
 def signal_gate(server: Process) -> None:

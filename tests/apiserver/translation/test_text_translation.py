@@ -12,7 +12,7 @@ from apiserver.scheduling.work_item import WorkItem
 from apiserver.translation.planner import Plan, TextStep
 from apiserver.translation.running_model import RunningModel
 from apiserver.translation.segment_attempts import SegmentResult
-from apiserver.translation.text_translation import SegmentPool, TextTranslation
+from apiserver.translation.text_translation import SegmentPool, TextTranslation, most_workers
 from shared.languages import LanguagePair
 from shared.protocol.priority import Lane
 from tests.apiserver.translation.running_models import ENTRY, model_of
@@ -103,3 +103,20 @@ async def test_first_error_is_raised_itself() -> None:
 
     with pytest.raises(EngineGoneError):
         await SegmentPool(plan_of("a", "b"), fail, Recorder().on_result, 2).run(2)
+
+
+@pytest.mark.parametrize(
+    ("texts", "chars", "segments", "workers"),
+    [
+        (1, 48, 16, 16),  # a short text: each segment at once
+        (256, 48, 16, 1),  # one of many: as much memory as it counts for
+        (256, 640, 16, 10),
+        (4, 48, 16, 4),
+        (1, 10_000, 100, 32),  # a long text: two for each of its slots
+        (256, 10_000, 100, 32),
+        (256, 200, 100, 16),
+    ],
+)
+def test_texts_of_lists_have_fewer_workers(texts: int, chars: int, segments: int, workers: int) -> None:
+    steps = [TextStep("a", Block("a", (), "a"), translatable=True)] * segments
+    assert most_workers(["a" * chars] * texts, 0, Plan.of(EN_DE, steps), long_width=16) == workers

@@ -63,9 +63,13 @@ def hostile(pattern: str, size: int = BODY_BYTES) -> str:
     return "[" + ",".join([pattern] * (size // (len(pattern) + 1))) + "]"
 
 
-def native(start: str, make: Callable[[str], object], targets: Sequence[str] = ()) -> Sent:
+def tiny(start: str) -> list[str]:
+    return [f"{start} We wait near river {number}." for number in range(256)]
+
+
+def native(start: str, make: Callable[[str], object], targets: Sequence[str] = (), source: str = "en") -> Sent:
     target = list(targets) or "de"
-    body = {"text": make(start), "source_lang": "en", "target_lang": target}
+    body = {"text": make(start), "source_lang": source, "target_lang": target}
     return Sent("/translate", utf8(body), calls=4 if targets else 1)  # so many targets at once
 
 
@@ -112,6 +116,9 @@ CASES: Final[Mapping[str, Maker]] = {
     "native text": partial(native, make=emoji),
     "native list": partial(native, make=partial(emojis, count=256)),
     "native targets": partial(native, make=emoji, targets=TARGETS),
+    "native list of tiny texts": partial(native, make=tiny),
+    "native list of tiny texts, targets": partial(native, make=tiny, targets=TARGETS),
+    "detected list of tiny texts, targets": partial(native, make=tiny, targets=TARGETS, source="auto"),
     "unknown nested lists": partial(libretranslate, value=hostile(NESTED)),
     "unknown empty objects": partial(libretranslate, value=hostile("{}")),
     "unknown numbers": partial(libretranslate, value=hostile("1.5")),

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from proxy.storage.connection import RedisConnection
-from proxy.storage.records import MAX_TRIES, IndexedRecords, RecordContendedError, RecordsFullError, update_record
+from proxy.storage.records import (
+    MAX_TRIES,
+    NAMES,
+    IndexedRecords,
+    LastSeen,
+    RecordContendedError,
+    RecordsFullError,
+    update_record,
+)
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.storage.connections import CODEC, Note, connection_to
 
@@ -46,6 +54,18 @@ async def test_record_is_written_changed_and_read(connection: RedisConnection, r
     assert await records.update("a", lambda _: None) is None
     assert await records.get("a") == changed, "None keeps it"
     assert 0 < redis.client.ttl(name("a")) <= 60
+
+
+async def test_names_of_many_parts_are_read(connection: RedisConnection) -> None:
+    now = time.time()
+    last_seen = LastSeen(connection, f"{PREFIX}seen", 60)
+    seen = {f"name-{number}": now + number for number in range(3 * NAMES + 1)}
+    await last_seen.write(seen, now)
+    assert await last_seen.read() == seen
+    await last_seen.write({"name-0": now - 1, "new": now}, now)
+    assert await last_seen.read() == seen | {"new": now}
+    await last_seen.write({}, now + 60 + NAMES)
+    assert set(await last_seen.read()) == {f"name-{number}" for number in range(NAMES + 1, 3 * NAMES + 1)}
 
 
 async def test_concurrent_changes_all_count(connection: RedisConnection, monkeypatch: pytest.MonkeyPatch) -> None:

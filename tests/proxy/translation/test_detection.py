@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection
 
 import pytest
 
 from proxy.metrics import ProxyMetrics
-from proxy.routing.language_detector import LanguageDetector
+from proxy.routing.language_detector import LanguageDetector, LanguageScores
 from proxy.routing.visible_text import VISIBLE_INLINE_CHARS
 from proxy.translation.detection import DetectionService, LanguageGrouper, LanguageGroups, possible_languages
 from shared.languages import LanguagePair
@@ -97,6 +98,23 @@ async def test_scored_texts_are_grouped_the_same(grouper: LanguageGrouper, targe
     request = TranslateRequest.model_validate({"text": TEXTS, "target_lang": target, "format": "html"})
     scored = await grouper.score(request.model_copy(update={"target_lang": "cs"}))
     assert await grouper.group(request, GROUPED_FLEET, scored) == await grouper.group(request, GROUPED_FLEET)
+
+
+async def test_targets_with_one_set_of_languages_share_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector, chosen = LanguageDetector(), list[str]()
+    choose = detector.choose
+
+    def counting(scores: LanguageScores, served: Collection[str], where: str) -> Detected:
+        chosen.append(where)
+        return choose(scores, served, where)
+
+    monkeypatch.setattr(detector, "choose", counting)
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
+    request = TranslateRequest(text=TEXTS[:2], target_lang="fr")
+    scored = await grouper.score(request)
+    for target in ("fr", "en", "fr"):
+        await grouper.group(request.model_copy(update={"target_lang": target}), GROUPED_FLEET, scored)
+    assert chosen == ["text[0]", "text[1]"]
 
 
 async def test_target_is_a_language_only_of_its_own_grouping(grouper: LanguageGrouper) -> None:

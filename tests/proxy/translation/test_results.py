@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
 from proxy.routing.routes import Route
-from proxy.translation.results import ResultTurns, merge_legs, read_results, with_note
+from proxy.translation.results import RESULT_SECONDS, ResultTurns, merge_legs, read_results, with_note
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
-from shared.runtime.turns import LoopTurns
+from shared.runtime.turns import TURN_SECONDS, LoopTurns
 from tests.proxy.samples import pair
 
 
@@ -80,3 +81,30 @@ async def test_warning_comes_after_those_of_the_results() -> None:
         await turns.with_warning(several, answers[0], notice)
     noted = json.loads(await turns.with_warning(several, answers[1], notice))
     assert [len(each["warnings"]) for each in noted["results"]] == [2, 2]
+
+
+async def test_lists_at_once_are_read_in_turns() -> None:
+    """As many in one step of the loop as have place in a turn."""
+    one = b'{"translation":"x","source_lang":"en","target_lang":"de","model":"m","route":["en","de"]}'
+    request = TranslateRequest(text=["a"] * 256, source_lang="en", target_lang="de")
+    body = b'{"results":[%s]}' % b",".join([one] * 256)
+    turns, read, in_a_turn = ResultTurns(LoopTurns()), list[int](), int(TURN_SECONDS / (256 * RESULT_SECONDS))
+
+    async def read_one(number: int) -> None:
+        assert len(await turns.read(request, body)) == 256
+        read.append(number)
+
+    lists = [asyncio.create_task(read_one(number)) for number in range(3 * in_a_turn)]
+    await asyncio.sleep(0)
+    assert 1 <= len(read) <= in_a_turn
+    await asyncio.gather(*lists)
+    assert read == list(range(len(lists)))
+
+
+async def test_single_text_waits_for_no_turn() -> None:
+    loop_turns = LoopTurns()
+    await loop_turns.take(TURN_SECONDS)
+    request = TranslateRequest(text="a", source_lang="en", target_lang="de")
+    reading = ResultTurns(loop_turns).take(request)
+    with pytest.raises(StopIteration):
+        reading.send(None)

@@ -8,6 +8,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
+from shared.languages import LanguagePair
 from shared.protocol.report import MAX_REPORTED_PAIRS, PairReport, ReplicaReport, ServedPairs
 
 
@@ -86,3 +87,14 @@ def test_known_pairs_are_left_out_and_put_back() -> None:
     assert old.without_known_pairs(None) is old
     assert one.with_known_pairs(None) is one.with_known_pairs(other) is one.with_known_pairs(old) is one
     assert old.with_known_pairs(old) is old
+
+
+def test_pair_is_found_under_any_name() -> None:
+    one, other = (
+        {"source": "en", "target": target, "model": "m", "ready": True, "why": None} for target in ("de", "fr")
+    )
+    values = {"replica_id": "a", "version": "9", "started_at": 1, "state": "ready", "in_flight": 0, "models": {}}
+    report = ReplicaReport.model_validate({**values, "pairs": {"en-de": one, "x": other}})
+    assert report.find(LanguagePair("en", "de")) is report.pairs["en-de"]
+    assert report.find(LanguagePair("en", "fr")) is report.pairs["x"]
+    assert report.find(LanguagePair("de", "en")) is None
