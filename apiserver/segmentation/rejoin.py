@@ -14,9 +14,9 @@ _UNSPACED: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 
 
 def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
-    """Return the text between two translated segments of one line.
+    """Return what separates two translated segments of one line.
 
-    It differs from the source's ``gap`` if only one script writes blanks. Hard space stays.
+    The source's ``gap``, unless only one script writes blanks. Hard space stays.
     """
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
     right = next((char for char in after if placeholder_index(char) is None), "")

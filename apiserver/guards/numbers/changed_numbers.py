@@ -105,10 +105,7 @@ def _sharing_a_value(mention: NumberMention, others: Iterable[NumberMention]) ->
 def unmatched_numbers(
     mentions: Sequence[NumberMention], others: Sequence[NumberMention], *, knows_words: bool
 ) -> list[NumberMention]:
-    """Return demanded numbers without a reading whose values the other text has.
-
-    ``knows_words``: the words of both languages are known.
-    """
+    """Return demanded numbers without a reading whose values the other text has."""
     demanded = [mention for mention in mentions if mention.is_demanded]
     if not demanded:
         return []
