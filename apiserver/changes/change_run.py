@@ -39,11 +39,10 @@ class EntryChange:
 
     def begin(self, step: ChangeStep) -> None:
         """Begin the next step, unless it has begun."""
-        if step is self.step:
-            return
-        self._end_step()
-        self.step = step
-        log.info("model change", extra={**self._log_fields, "step": step})
+        if step is not self.step:
+            self._end_step()
+            self.step = step
+            log.info("model change", extra={**self._log_fields, "step": step})
 
     def end(self, outcome: ChangeOutcome, why: str | None = None) -> None:
         """Record the outcome."""
@@ -55,7 +54,7 @@ class EntryChange:
         log.log(level, "model change ended", extra=fields)
 
     def report(self) -> ChangeReport:
-        """Return the state as operators see it."""
+        """Return the state for operators."""
         is_running = self.step not in {ChangeStep.WAITING, ChangeStep.DONE}
         return ChangeReport(
             entry=None if self.plan.entry is None else self.plan.entry.name,
@@ -79,13 +78,13 @@ class EntryChange:
         return round(self._clock() - self._step_began, 1)
 
 
-# Pause between two looks at a host, which itself looks at its engine so often.
+# A host looks at its engine so often.
 LOOK_SECONDS: Final = 0.1
-# A large model's download and load; the same as the longest start that docs/operations/docker.md gives a container.
+# A large model's download and load; also a container's longest start (docs/operations/docker.md).
 MAX_LOAD_SECONDS: Final = 3600.0
 # Canaries of a sampling model may fail once by chance; a wrong model fails always.
 MAX_CANARY_ROUNDS: Final = 3
-# Added to the longest deadline of a request, so that its answer is sent.
+# Added to a request's longest deadline, so that its answer is sent.
 DRAIN_MARGIN_SECONDS: Final = 5.0
 MAX_REASON_CHARACTERS: Final = 500
 
@@ -114,7 +113,7 @@ class ChangeServices:
 
 
 class ChangeRun:
-    """Run of one change; mutable state: whether an operator cancelled it."""
+    """Run of one change; mutable state: whether it is cancelled."""
 
     def __init__(
         self, change: EntryChange, compared: CatalogComparison, services: ChangeServices, *, swap: bool
@@ -188,7 +187,7 @@ class ChangeRun:
         self.change.end(ChangeOutcome.REMOVED, await self._stop_issue(hosts))
 
     async def _proven(self, entry: ModelEntry, *, beside: bool) -> ModelHost:
-        """Return the loaded host once all its canaries passed."""
+        """Return the loaded host once its canaries passed."""
         services = self._services
         self.change.begin(ChangeStep.LOADING)
         await self._check_memory(entry)
@@ -203,7 +202,7 @@ class ChangeRun:
         return candidate
 
     async def _check_memory(self, entry: ModelEntry) -> None:
-        """Look again, because meanwhile others may have taken memory."""
+        """Look again: others may have taken memory."""
         memory = self._services.memory
         try:
             device = await asyncio.to_thread(memory.device)
@@ -213,7 +212,7 @@ class ChangeRun:
             raise ChangeStoppedError(ChangeOutcome.FAILED, error.detail) from error
 
     def _note_progress(self, candidate: ModelHost) -> bool:
-        """Note what the new host does; return whether it is proven."""
+        """Note the new host's step; return whether it is proven."""
         if candidate.engine is not None:
             self.change.begin(ChangeStep.PROVING)
         issue = _issue(candidate)
@@ -222,7 +221,7 @@ class ChangeRun:
         return issue is None
 
     def _check_switch(self, candidate: ModelHost | None) -> None:
-        """Require that each wanted pair has a ready model after the switch."""
+        """Require a ready model for each wanted pair after the switch."""
         replaced, routing = self.change.plan.replaced, self._services.server.routing
         for pair in sorted(self._compared.wanted, key=str):
             before = routing.by_pair.get(pair, ())
@@ -265,7 +264,7 @@ class ChangeRun:
         return issue
 
     async def _stop_all(self, hosts: Sequence[ModelHost]) -> None:
-        """Stop the hosts; raises the first error after all have stopped."""
+        """Stop all hosts, then raise the first error."""
         ends = await asyncio.gather(*map(self._services.running.stop, hosts), return_exceptions=True)
         if errors := [end for end in ends if isinstance(end, Exception)]:
             raise errors[0]
