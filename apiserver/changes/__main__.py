@@ -96,7 +96,6 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
 
 
 def _ended(client: ModelsClient, started: dict[str, Any]) -> dict[str, Any]:
-    """Print the steps until the started reload ends; return it."""
     began = (started["reload"] or started["last_reload"])["started_at"]
     printed: set[tuple[int, str]] = set()
     ends = time.monotonic() + MAX_WAIT_SECONDS

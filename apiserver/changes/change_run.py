@@ -221,7 +221,6 @@ class ChangeRun:
         return issue is None
 
     def _check_switch(self, candidate: ModelHost | None) -> None:
-        """Require a ready model for each wanted pair after the switch."""
         replaced, routing = self.change.plan.replaced, self._services.server.routing
         for pair in sorted(self._compared.wanted, key=str):
             before = routing.by_pair.get(pair, ())
@@ -235,7 +234,6 @@ class ChangeRun:
             raise ChangeStoppedError(ChangeOutcome.FAILED, why)
 
     def _switch(self, candidate: ModelHost | None) -> None:
-        """Let the new host serve, and the old ones drain."""
         server, replaced = self._services.server, self.change.plan.replaced
         new = () if candidate is None else (candidate,)
         staying = (host for host in server.routing.hosts if host not in replaced)
@@ -244,7 +242,6 @@ class ChangeRun:
             host.serve()
 
     async def _drained(self, hosts: Sequence[ModelHost], *, can_stop: bool = False) -> None:
-        """Wait until the hosts' requests are finished, or too late."""
         longest = self._services.drain_seconds + DRAIN_MARGIN_SECONDS
         await self._wait(lambda: not any(host.admission.texts for host in hosts), longest, can_stop=can_stop)
 
@@ -295,7 +292,6 @@ class ChangeRun:
         return f"{names} was started again, but is not ready: {next(filter(None, map(_issue, restored)))}"
 
     async def _wait(self, condition: Callable[[], bool], seconds: float, *, can_stop: bool) -> bool:
-        """Return whether the condition came true in time."""
         ends = self._services.clock() + seconds
         while not condition():
             if can_stop and self._cancelled:
@@ -307,7 +303,6 @@ class ChangeRun:
 
 
 def _issue(host: ModelHost) -> str | None:
-    """Return why a host is not ready, if it is not."""
     return "; ".join(f"{pair}: {why}" for pair, why in list(host.issues.items())[:3]) or None
 
 

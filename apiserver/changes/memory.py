@@ -172,7 +172,6 @@ class MachineMemory:
         raise OSError("/proc/meminfo has no MemAvailable")
 
     def _group_bytes(self) -> Iterator[int]:
-        """Yield what each control group above this process has left."""
         groups = self.root / "proc/self/cgroup"
         for line in groups.read_text().splitlines() if groups.is_file() else ():
             _, controllers, path = line.split(":", 2)

@@ -192,7 +192,6 @@ class Reloader:
         return CatalogOnDisk(entries=entries, issues=[])
 
     async def _run_all(self, reload: Reload) -> None:
-        """Run the changes, until one fails or an operator cancels."""
         for change in reload.changes:
             if self._cancelled:
                 change.end(ChangeOutcome.CANCELLED, "an operator cancelled the reload before it began")
@@ -209,7 +208,6 @@ class Reloader:
         self._reload, self._last = None, reload
 
     def _follow_order(self, compared: CatalogComparison) -> None:
-        """Take over the catalog's order of preference."""
         server = self._services.server
         entries = {entry.name: entry for entry in compared.catalog.hosted}
         for host in server.hosts:

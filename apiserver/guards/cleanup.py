@@ -255,7 +255,6 @@ def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
 
 
 def _without_quotes(text: str, source: str) -> str | None:
-    """Remove quotes around the whole text if the source has none."""
     core = text.strip()
     if core[:1].isalnum():
         return None

@@ -168,7 +168,6 @@ def _lower_case_words(text: str) -> int:
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Compare letters and digits, ignoring case and width."""
     return all(starmap(eq, zip_longest(_letters_and_digits(text), _letters_and_digits(other))))
 
 

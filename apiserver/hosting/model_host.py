@@ -302,7 +302,6 @@ class ModelHost:
             log.error("canary failed", extra={**fields, "why": issue})
 
     async def _suspect(self, translator: Translator, silence: float) -> None:
-        """Make a stalled engine's pairs unready until their canaries pass."""
         await self._cancel_task()
         self._reasons = dict.fromkeys(self.entry.all_pairs, STALLED)
         self._update_ready_metric()

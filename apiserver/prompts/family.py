@@ -212,7 +212,6 @@ class PromptFamily:
 
 
 def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
-    """Split at control tokens, longest first, and mark them."""
     present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
     if not present:
         return [(rendered, False)]

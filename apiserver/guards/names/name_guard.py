@@ -93,7 +93,6 @@ def mangled_names(source: str, output: str, pair: LanguagePair) -> Iterator[str]
 
 
 def _capitals_in(text: str) -> dict[str, str]:
-    """Return words with a capital by their folded forms."""
     return {folded(word): word for word in _CAPITAL.findall(text)}
 
 
@@ -183,7 +182,6 @@ class OutputNames:
         return any(form in self._words for other in others for form in (other, *inflected_forms(other, self._pair)))
 
     def _words_like(self, name: str) -> Iterator[str]:
-        """Yield the words with a capital that sound like the name."""
         for sound in sounds_of(name):
             yield from (word for word in self._by_sound.get(sound, ()) if sounds_alike(name, word))
 

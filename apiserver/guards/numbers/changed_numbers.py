@@ -72,7 +72,6 @@ def _outside(mentions: Sequence[NumberMention], spans: Sequence[_Span]) -> Seque
 
 
 def _outermost(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield the spans in order, without those inside others."""
     covered = 0
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > covered:

@@ -148,7 +148,6 @@ def _dates(tag: str) -> re.Pattern[str] | None:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def _months(tag: str) -> Mapping[str, int]:
-    """Return the months by their names in letters, short ones too."""
     return {name.lower(): number for name, number in month_names(tag) if name.isalpha()}
 
 

@@ -199,7 +199,6 @@ def _few(text: str, numerals: Numerals) -> Reading:
 
 
 def _values(chain: Sequence[_Part], numerals: Numerals) -> Iterator[Reading]:
-    """Yield the readings of digits, units and scales."""
     if len(chain) == 1 and all(char in numerals.units for char in chain[0].numerals):
         units = [numerals.units[char] for char in chain[0].numerals]
         if len(units) <= 18:

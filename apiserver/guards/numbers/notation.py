@@ -106,7 +106,6 @@ def _places(digits: str, text: str, groups: Sequence[re.Match[str]], *, has_plus
 
 
 def _end(digits: str, text: str, groups: Sequence[re.Match[str]]) -> int | None:
-    """Return where the digits end that begin with the first group."""
     found, end = "", groups[0].start()
     for group in groups:
         if _BETWEEN.fullmatch(text, end, group.start()) is None:

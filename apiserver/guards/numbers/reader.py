@@ -244,7 +244,6 @@ def _phrase(
 
 
 def _joined(text: str, parts: Sequence[_Part], index: int) -> _Part | None:
-    """Return the part at an index if it continues the last."""
     if index >= len(parts) or text[parts[index - 1].end : parts[index].start] not in _JOINING:
         return None
     return parts[index]
@@ -267,7 +266,6 @@ def _scaled(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMentio
 
 
 def _composed(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMention, int]:
-    """Return the number that words make together."""
     first, composition = parts[index], Composition()
     entry = first.entry
     part: _Part | None = first

@@ -155,7 +155,6 @@ def _read_groups(groups: Sequence[str], signs: Sequence[str]) -> tuple[NumberKin
 
 
 def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]:
-    """Yield the readings of several groups."""
     last = signs[-1]
     if last in _DECIMAL_SIGNS and last not in signs[:-1]:
         whole = "".join(groups[:-1])
