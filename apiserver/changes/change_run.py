@@ -134,7 +134,8 @@ class ChangeRun:
         plan = self.change.plan
         try:
             if plan.entry is None:
-                await self._remove(plan.replaced)
+                self._check_switch(None)
+                await self._switch_and_unload(None, ChangeOutcome.REMOVED)
             else:
                 await (self._load_after if self._swap else self._load_beside)(plan.entry)
         except ChangeStoppedError as stopped:
@@ -144,17 +145,20 @@ class ChangeRun:
             self.change.end(ChangeOutcome.FAILED, _reason(error))
 
     async def _load_beside(self, entry: ModelEntry) -> None:
-        replaced = self.change.plan.replaced
         candidate = await self._proven(entry, beside=True)
         try:
             self._check_switch(candidate)
         except BaseException:
             await self._unload(candidate)
             raise
+        await self._switch_and_unload(candidate, ChangeOutcome.SWITCHED)
+
+    async def _switch_and_unload(self, candidate: ModelHost | None, outcome: ChangeOutcome) -> None:
+        replaced = self.change.plan.replaced
         self._switch(candidate)
         self.change.begin(ChangeStep.UNLOADING)
         await self._drained(replaced)
-        self.change.end(ChangeOutcome.SWITCHED, await self._stop_issue(replaced))
+        self.change.end(outcome, await self._stop_issue(replaced))
 
     async def _load_after(self, entry: ModelEntry) -> None:
         replaced = self.change.plan.replaced
@@ -178,13 +182,6 @@ class ChangeRun:
         for host in replaced:
             self._forget(host)
         self.change.end(ChangeOutcome.SWITCHED)
-
-    async def _remove(self, hosts: Sequence[ModelHost]) -> None:
-        self._check_switch(None)
-        self._switch(None)
-        self.change.begin(ChangeStep.UNLOADING)
-        await self._drained(hosts)
-        self.change.end(ChangeOutcome.REMOVED, await self._stop_issue(hosts))
 
     async def _proven(self, entry: ModelEntry, *, beside: bool) -> ModelHost:
         """Return the loaded host once its canaries passed."""
@@ -249,14 +246,13 @@ class ChangeRun:
         """Unload the old models; return why an engine did not stop."""
         issue: str | None = None
         for host in hosts:
-            name = host.entry.name
             try:
                 await self._unload(host)
             except Exception as error:
-                log.exception("old engine not stopped", extra={"model": name})
+                log.exception("old engine not stopped", extra={"model": host.entry.name})
                 issue = (
-                    f"the old engine of {name} no longer serves, but did not stop cleanly and may keep its memory until "
-                    f"a restart: {_reason(error)}"
+                    f"the old engine of {host.entry.name} no longer serves, but did not stop cleanly and may keep its "
+                    f"memory until a restart: {_reason(error)}"
                 )
         return issue
 

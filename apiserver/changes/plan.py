@@ -91,7 +91,7 @@ def plan_changes(hosts: Sequence[ModelHost], compared: CatalogComparison, *, rem
     Raises:
         ChangeRefusedError: without ``remove``, an entry has no successor or a pair is lost; or there is no such order.
     """
-    waiting = [entry for entry in compared.catalog.hosted if compared.states[entry.name] in _LOADED]
+    waiting: list[ModelEntry] = [entry for entry in compared.catalog.hosted if compared.states[entry.name] in _LOADED]
     if not remove:
         had = {host.entry.name: host.entry.all_pairs for host in hosts}
         gained = {pair for entry in waiting for pair in entry.all_pairs if pair not in had.get(entry.name, ())}

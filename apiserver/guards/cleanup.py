@@ -106,10 +106,7 @@ _SIGN: Final = re.compile(r"[<\[:：\n`]")
 # French and Swiss spelling needs no-break spaces.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
-_QUOTES: Final = (
-    *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
-    *("****", "__"),
-)
+_QUOTES: Final = (*('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"), *("****", "__"))
 _FENCE: Final = re.compile(r"\s*```[\w-]{0,16}[ \t]*(?:\n|(?<=```))")
 _WRAPPING_TAG: Final = re.compile(
     r"\s*<(/?)(target|translation|translated_text|translated|output|result|answer|text|tgt|source_text|target_text)>\s*",

@@ -124,7 +124,7 @@ _TRANSLATEGEMMA: Final = PromptFamily(
         "translator. Your goal is to accurately convey the meaning and nuances of the original {source} text while "
         "adhering to {target} grammar, vocabulary, and cultural sensitivities.\nProduce only the {target} translation, "
         "without any additional explanations or commentary. Please translate the following {source} text into "
-        "{target}:\n\n\n{text}<end_of_turn>\n<start_of_turn>model\n",
+        "{target}:\n\n\n{text}<end_of_turn>\n<start_of_turn>model\n"
     ),
     chat=False,
     tokens=("<bos>", "<start_of_turn>", "<end_of_turn>"),
@@ -180,12 +180,7 @@ _TOWER_PLUS: Final = PromptFamily(
 _ALMA_FRAME: Final = "Translate this from {source} to {target}:\n{source}: {text}\n{target}:"
 
 _ALMA: Final = PromptFamily(
-    "alma",
-    MessageTemplate(_ALMA_FRAME),
-    chat=False,
-    begin=True,
-    languages=_tags("en de cs is zh ru"),
-    via="en",
+    "alma", MessageTemplate(_ALMA_FRAME), chat=False, begin=True, languages=_tags("en de cs is zh ru"), via="en"
 )
 
 _X_ALMA_GROUPS: Final = (

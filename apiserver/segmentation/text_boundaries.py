@@ -20,7 +20,7 @@ _WIDE_CLOSERS: Final = "”’」』）】》〉"
 _PLACEHOLDERS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
 # Possessive quantifiers keep these linear.
 _SENTENCE: Final = re.compile(
-    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
+    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?"
 )
 _CLAUSE: Final = re.compile(
     rf"(?<![,;:–—])[,;:–—]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[、，；：،؛]++[{_WIDE_CLOSERS}]*+\s?"
