@@ -16,10 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 # A good translation's least sentence chrF (sacrebleu) with its reference.
 GOOD_CHRF: Final = 50.0
 FOLDER: Final = "calibration"
-# A file has a few lines for each pair.
-MAX_BYTES: Final = 1_048_576
-# exp() of more overflows.
-_LARGEST_EXPONENT: Final = 700.0
+MAX_BYTES: Final = 1_048_576  # a file has a few lines for each pair
+_LARGEST_EXPONENT: Final = 700.0  # exp() of more overflows
 
 
 class CalibrationError(ValueError):

@@ -14,8 +14,7 @@ log = logging.getLogger(__name__)
 
 # Engine arguments that set a model's share of a GPU's memory.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
-# A commit of a hub; branches and tags can be moved to other weights.
-COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+COMMIT: Final = re.compile(r"[0-9a-f]{40}")  # a commit of a hub; branches and tags can be moved to other weights
 # Names of YAML's scalar types in messages.
 _WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 

@@ -42,10 +42,9 @@ class Catalog:
 
     def ranks(self, entry: ModelEntry) -> dict[LanguagePair, int]:
         """Return the number of preferred models for each of the model's pairs."""
-        before = Counter(
-            pair for model in takewhile(lambda model: model.name != entry.name, self.models) for pair in model.all_pairs
-        )
-        return {pair: before[pair] for pair in entry.all_pairs}
+        preferred = takewhile(lambda model: model.name != entry.name, self.models)
+        counts = Counter(pair for model in preferred for pair in model.all_pairs)
+        return {pair: counts[pair] for pair in entry.all_pairs}
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:

@@ -31,12 +31,9 @@ from shared.languages import LanguagePair, canonical_tag, closeness, is_register
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
 # The two forms of ``prompt``, as pydantic names them in an issue's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
-# Longer values do not help in a message.
-SHOWN_CHARS: Final = 80
-# Every direction between them is within the pairs that a server may report.
-MAX_LANGUAGES: Final = 141
-# ISO 639-2 reserves qaa to qtz for local use: no model can know them.
-_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
+SHOWN_CHARS: Final = 80  # longer values do not help in a message
+MAX_LANGUAGES: Final = 141  # every direction between them is within the pairs that a server may report
+_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")  # ISO 639-2 reserves qaa to qtz for local use: no model can know them
 # A plain sentence in each language of the reference models (Hy-MT2, demo).
 CANARIES: Final[dict[str, str]] = {
     "ar": "أين المحطة؟",

@@ -10,22 +10,18 @@ from typing import Any, Final
 import yaml
 from typing_extensions import override
 
-# Hundreds of models are far smaller.
-MAX_BYTES: Final = 1_048_576
+MAX_BYTES: Final = 1_048_576  # hundreds of models are far smaller
 # Enough for 500 models with 200 values each. Each use of an alias counts: a few nested ones can expand into billions.
 MAX_VALUES: Final = 100_000
-# Entries need 5; vLLM's mappings are a few deeper.
-MAX_DEPTH: Final = 20
-# More do not help.
-MAX_ISSUES: Final = 20
+MAX_DEPTH: Final = 20  # entries need 5; vLLM's mappings are a few deeper
+MAX_ISSUES: Final = 20  # more do not help
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TEXT: Final = "tag:yaml.org,2002:str"
 _LIST: Final = "tag:yaml.org,2002:seq"
 _MAPPING: Final = "tag:yaml.org,2002:map"
 
-# Keys and indices from the top of the file.
-Where = tuple[str | int, ...]
+Where = tuple[str | int, ...]  # keys and indices from the top of the file
 
 
 @dataclass(frozen=True, slots=True)

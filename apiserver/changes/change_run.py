@@ -78,12 +78,10 @@ class EntryChange:
         return round(self._clock() - self._step_began, 1)
 
 
-# A host looks at its engine so often.
-LOOK_SECONDS: Final = 0.1
+LOOK_SECONDS: Final = 0.1  # a host looks at its engine so often
 # A large model's download and load; also a container's longest start (docs/operations/docker.md).
 MAX_LOAD_SECONDS: Final = 3600.0
-# Canaries of a sampling model may fail once by chance; a wrong model fails always.
-MAX_CANARY_ROUNDS: Final = 3
+MAX_CANARY_ROUNDS: Final = 3  # canaries of a sampling model may fail once by chance; a wrong model fails always
 # Added to a request's longest deadline, so that its answer is sent.
 DRAIN_MARGIN_SECONDS: Final = 5.0
 MAX_REASON_CHARACTERS: Final = 500

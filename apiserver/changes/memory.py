@@ -19,8 +19,7 @@ ENGINE_OVERHEAD_BYTES: Final = 1024 * MIB
 # What must stay free: requests in flight, page tables, other processes.
 MARGIN_BYTES: Final = 256 * MIB
 WEIGHT_FILES: Final = frozenset({".safetensors", ".bin", ".pt", ".pth", ".gguf"})
-# Bytes per value.
-TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}
+TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}  # bytes per value
 
 # Limit, usage and reclaimable page cache of a control group, by version.
 _V2 = ("memory.max", "memory.current", "inactive_file")

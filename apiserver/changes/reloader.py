@@ -29,8 +29,7 @@ from shared.protocol.errors import CatalogRefusedError, ChangeRefusedError, Pair
 
 log = logging.getLogger(__name__)
 
-# An idle engine's stop on a busy machine, so that a hurried rollback is not refused.
-UNLOAD_WAIT_SECONDS: Final = 20.0
+UNLOAD_WAIT_SECONDS: Final = 20.0  # an idle engine's stop on a busy machine, so that a hurried rollback is not refused
 
 
 @dataclass(slots=True, eq=False)

@@ -15,8 +15,7 @@ from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.samples import Sample
 from typing_extensions import override
 
-# About ten steps of a full batch.
-MAX_PENDING: Final = 1000
+MAX_PENDING: Final = 1000  # about ten steps of a full batch
 
 
 class EngineMetrics:

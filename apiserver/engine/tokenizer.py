@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from tokenizers import Tokenizer
 
-# Decoded from an incomplete character.
-CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"
+CUT_OFF: Final = "\N{REPLACEMENT CHARACTER}"  # decoded from an incomplete character
 
 
 class ModelTokenizer:

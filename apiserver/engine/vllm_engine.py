@@ -30,29 +30,22 @@ from shared.runtime.background import in_daemon_thread
 
 log = logging.getLogger(__name__)
 
-# vLLM kills its EngineCore after this time.
-STOP_SECONDS: Final = 3.0
-# A call of workers that have just started, on a paused machine.
-RPC_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 3.0  # vLLM kills its EngineCore after this time
+RPC_SECONDS: Final = 60.0  # a call of workers that have just started, on a paused machine
 # A pattern of up to 24 tokens (a clause), four times in a row, is a loop: no reference translation has one.
 LONGEST_LOOP: Final = 24
 LOOP_COUNT: Final = 4
-# One for each answer length, and as many for second attempts.
-MAX_CACHED_SAMPLINGS: Final = 1024
+MAX_CACHED_SAMPLINGS: Final = 1024  # one for each answer length, and as many for second attempts
 # Mixed into vLLM's worker, and its method that is called after the start; importing it imports vLLM.
 WORKER_EXTENSION: Final = "apiserver.engine.vllm_worker.SampledLogprobs"
 EXTEND_WORKER: Final = "omit_ranks"
 
 # Defaults (docs/decisions/0002-engine-processes.md); the operator's values win.
 ENVIRONMENT: Final = {
-    # Runs vLLM's worker inside EngineCore, for 35 % less CPU.
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    # Not a thread per core for each engine.
-    "OMP_NUM_THREADS": "1",
-    # A process with tokenizer threads should not fork.
-    "TOKENIZERS_PARALLELISM": "false",
-    # Our logging serves vLLM too.
-    "VLLM_CONFIGURE_LOGGING": "0",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # the worker runs inside EngineCore, for 35 % less CPU
+    "OMP_NUM_THREADS": "1",  # not a thread per core for each engine
+    "TOKENIZERS_PARALLELISM": "false",  # a process with tokenizer threads should not fork
+    "VLLM_CONFIGURE_LOGGING": "0",  # our logging serves vLLM too
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }

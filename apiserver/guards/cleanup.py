@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from shared.languages import LanguagePair, display_name, language_name, own_name
 
-# A catalog serves a few dozen languages.
-CACHED_LABELS: Final = 512
+CACHED_LABELS: Final = 512  # a catalog serves a few dozen languages
 
 _CONTROL_NAMES: Final = (
     r"bos|eos|pad|unk|sep|cls|mask|/?s|end_of_turn|start_of_turn|end_of_text|endoftext|eod|eot|/?think(?:ing)?|"
@@ -99,8 +98,7 @@ REFUSAL: Final = re.compile(
     r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",
     re.IGNORECASE,
 )
-# Nested: a label, quotes inside bold, a code fence around a preamble.
-MAX_WRAPPINGS: Final = 4
+MAX_WRAPPINGS: Final = 4  # nested: a label, quotes inside bold, a code fence around a preamble
 # Everything removed has one of these, except quotes; most outputs have none.
 _SIGN: Final = re.compile(r"[<\[:：\n`]")
 # French and Swiss spelling needs no-break spaces.

@@ -28,8 +28,7 @@ _KIN: Final = (
     frozenset({"id", "ms"}),
     frozenset({"zh", "yue", "wuu"}),
 )
-# Fewer letters do not show their language.
-MIN_LETTERS: Final = 10
+MIN_LETTERS: Final = 10  # fewer letters do not show their language
 # Of the detector's shares, if a text is in another language.
 MOST_OF_TARGET: Final = 0.02
 LEAST_OF_OTHER: Final = 0.5
@@ -38,17 +37,13 @@ _SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
 # Of letters of a third script beyond the source's: least number and share of the weight.
 MIN_INTRUDERS: Final = 2
 INTRUDERS_SHARE: Final = 0.05
-# This many letters in Han alone are Chinese: Japanese titles may have fewer.
-MOST_HAN: Final = {"Kana": 12, "Hang": 4}
-# More weight in the source's script cannot be names.
-FOREIGN_SHARE: Final = 1 / 3
-# In scripts without capitals, this many letters count as one plain word.
-LETTERS_PER_WORD: Final = 4
+MOST_HAN: Final = {"Kana": 12, "Hang": 4}  # this many letters in Han alone are Chinese: Japanese titles may have fewer
+FOREIGN_SHARE: Final = 1 / 3  # more weight in the source's script cannot be names
+LETTERS_PER_WORD: Final = 4  # in scripts without capitals, this many letters count as one plain word
 # Of longer texts, one half may be untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# Letters that may have no case; nearly all texts have none.
-_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
+_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")  # letters that may have no case; nearly all texts have none
 
 
 class PairLabels(NamedTuple):

@@ -37,11 +37,9 @@ log = logging.getLogger(__name__)
 # An idle engine's death is seen so late; requests see it at once.
 WATCH_SECONDS: Final = 0.1
 CANARY_RETRY_SECONDS: Final = 10.0
-# A small engine's restart, used before a start was measured.
-START_RETRY_SECONDS: Final = 5.0
+START_RETRY_SECONDS: Final = 5.0  # a small engine's restart, used before a start was measured
 
-# vLLM's default for an API server.
-DEFAULT_MAX_NUM_SEQS: Final = 256
+DEFAULT_MAX_NUM_SEQS: Final = 256  # vLLM's default for an API server
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"

@@ -10,8 +10,7 @@ from typing import Final
 from shared.runtime.background import ExponentialBackoff
 
 MAX_BACKOFF_SECONDS: Final = 30.0
-# After this long the next restart begins with the short pause.
-HEALTHY_AFTER_SECONDS: Final = 60.0
+HEALTHY_AFTER_SECONDS: Final = 60.0  # after this long the next restart begins with the short pause
 # Bounds of the times that clients get.
 MIN_RETRY_SECONDS: Final = 1
 MAX_RETRY_SECONDS: Final = 60
@@ -70,12 +69,12 @@ class RestartBackoff:
             return None
         now = self._clock()
         if self._start_began_at is not None:
-            left = self._start_began_at + self._start_seconds - now
+            pause = self._start_began_at - now
         elif self._up_since is not None:  # it died, and no restart is scheduled yet
-            left = self._backoff.next_pause(self._served()) + self._start_seconds
+            pause = self._backoff.next_pause(self._served())
         else:
-            left = max(0.0, self._due_at - now) + self._start_seconds
-        return _bounded(left)
+            pause = max(0.0, self._due_at - now)
+        return _bounded(pause + self._start_seconds)
 
     def _served(self) -> float | None:
         return None if self._up_since is None else self._clock() - self._up_since

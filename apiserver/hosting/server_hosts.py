@@ -89,8 +89,7 @@ class RunningHosts:
         self._tasks[host] = asyncio.create_task(loop.run(), name=loop.name)
 
 
-# Many more than clients request.
-CACHED_PAIRS: Final = 1024
+CACHED_PAIRS: Final = 1024  # many more than clients request
 
 
 @dataclass(frozen=True, slots=True)

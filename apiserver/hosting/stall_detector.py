@@ -8,10 +8,8 @@ from typing import Final
 
 from apiserver.engine.interface import Engine
 
-# A ping costs less than 1 ms of CPU.
-PING_SECONDS: Final = 0.25
-# After a blocked event loop, steps may not have been read yet.
-MAX_SECONDS_PER_CHECK: Final = 0.5
+PING_SECONDS: Final = 0.25  # a ping costs less than 1 ms of CPU
+MAX_SECONDS_PER_CHECK: Final = 0.5  # after a blocked event loop, steps may not have been read yet
 
 
 class StallDetector:

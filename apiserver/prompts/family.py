@@ -55,8 +55,7 @@ class PlaceholderStyle:
     most: int | None = None
 
 
-# All cards agree on these, but not with CLDR.
-COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
+COMMON_NAMES: Final = {("en", "bn"): "Bengali"}  # all cards agree on these, but not with CLDR
 
 # XLIFF's tags, which models know from translations of software.
 TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")

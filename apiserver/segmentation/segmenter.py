@@ -16,10 +16,8 @@ from apiserver.segmentation.text_boundaries import best_break, clause_ends, firs
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
-# Texts have 2 to 5, so this bounds only runs of one character.
-CHARS_PER_TOKEN: Final = 8
-# The most of a wrong estimate to try next.
-_SHRINK: Final = (3, 4)
+CHARS_PER_TOKEN: Final = 8  # texts have 2 to 5, so this bounds only runs of one character
+_SHRINK: Final = (3, 4)  # the most of a wrong estimate to try next
 
 
 @dataclass(slots=True)

@@ -15,8 +15,7 @@ from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
 
-# sentencex holds the interpreter's lock, and is quadratic in unclosed quotes.
-WINDOW: Final = 1000
+WINDOW: Final = 1000  # sentencex holds the interpreter's lock, and is quadratic in unclosed quotes
 # sentencex takes 160 µs per full stop in these, so neighbours' rules apply.
 SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
 # One or two digits and a full stop are ordinals.

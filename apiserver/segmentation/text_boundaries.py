@@ -12,8 +12,7 @@ from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
 
 from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 
-# Behind the last place, so that ICU sees whole words.
-LOOKAHEAD: Final = 64
+LOOKAHEAD: Final = 64  # behind the last place, so that ICU sees whole words
 
 _CLOSERS: Final = "\"'”’»›)\\]"
 _WIDE_CLOSERS: Final = "”’」』）】》〉"
@@ -32,8 +31,7 @@ _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
 # ICU takes UTF-8; a combining mark keeps replaced pairs together.
 _SECOND: Final = re.compile("(?<=[\ud800-\udbff])[\udc00-\udfff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# Never in a cluster with white space or punctuation before.
-_PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})
+_PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})  # never in a cluster with white space or punctuation before
 
 
 def best_break(text: str, start: int, aim: int, reach: int, language: str) -> int | None:

@@ -25,8 +25,7 @@ from apiserver.guards.names.word_lists import place_names_of, translated_words
 from apiserver.guards.scripts import LATIN, normalized, scripts_of
 from shared.languages import LanguagePair, language_of
 
-# Behind Latin's marked letters.
-LATIN_END: Final = "\u0250"
+LATIN_END: Final = "\u0250"  # behind Latin's marked letters
 # Fewer common letters are chance.
 COMMON: Final = 4
 _CAPITAL: Final = re.compile(rf"(?<![^\W\d_])[^\W\d_a-z][^\W\d_]{{{COMMON - 1},39}}(?![^\W\d_])")

@@ -35,8 +35,7 @@ _WRITTEN_ENDINGS: Final = (
 _ENDINGS: Final = tuple(_WRITTEN_ENDINGS.split())
 _FOLDER: Final = Path(__file__).with_name("words")
 LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
-# They join nouns too.
-CAPITALIZED_NOUNS: Final = frozenset({"de"})
+CAPITALIZED_NOUNS: Final = frozenset({"de"})  # they join nouns too
 # A catalog serves a few dozen languages; one takes about 1 MB.
 CACHED_LANGUAGES: Final = 64
 _EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")

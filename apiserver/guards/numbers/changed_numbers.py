@@ -14,8 +14,7 @@ from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, 
 from shared.languages import LanguagePair, language_of
 
 _Span = tuple[int, int]
-# "a" and "one" need not be said.
-_FREE: Final[frozenset[Value]] = frozenset({0, 1})
+_FREE: Final[frozenset[Value]] = frozenset({0, 1})  # "a" and "one" need not be said
 # In a language whose words are unknown, these are often spelled out.
 _OFTEN_SPELLED: Final[frozenset[Value]] = frozenset({*range(21), *range(30, 101, 10), 1000, 10**6, 10**9, MINUS})
 # In every language with number words, and as Chinese, Japanese and Korean write them.
