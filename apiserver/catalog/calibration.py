@@ -69,11 +69,7 @@ def path_for(catalog: Path, model: str) -> Path:
 
 
 def read(path: Path, fingerprint: str) -> Mapping[str, Calibration]:
-    """Return a model's calibrations by pair; none without a file.
-
-    Raises:
-        CalibrationError: the file is wrong, or was made with another model or definition.
-    """
+    """Return calibrations by pair; CalibrationError for a wrong file, or another model's."""
     if not path.is_file():
         return {}
     try:

@@ -24,10 +24,7 @@ class EngineArgumentError(ValueError):
 
 
 def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
-    """Return a scalar argument's issue and its correction; vLLM judges the rest.
-
-    ``types`` are vLLM's arguments with their declared types.
-    """
+    """Return a scalar argument's issue and correction, by vLLM's declared ``types``."""
     if name not in types:
         return f"is not a vLLM engine argument{suggestion(name, types)}"
     kinds = _kinds(types[name])
@@ -52,7 +49,7 @@ def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
 
 
 def check_share(entry: ModelEntry, device: str) -> None:
-    """Raise EngineArgumentError if an engine would take all memory of a shared GPU."""
+    """Raise EngineArgumentError if an engine would take a shared GPU's memory."""
     if device == "cpu":
         return
     if not entry.engine.keys() & MEMORY_SHARES:

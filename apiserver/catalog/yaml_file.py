@@ -67,11 +67,7 @@ class CatalogFile:
 
 
 def read(path: Path) -> CatalogFile:
-    """Read a catalog's YAML.
-
-    Raises:
-        CatalogError: the file cannot be read, is too large or is not YAML; says where.
-    """
+    """Read a catalog's YAML, or raise CatalogError with each line's issue."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CatalogError(f"{path} is larger than {MAX_BYTES} bytes: is it a catalog?")
@@ -129,11 +125,7 @@ class _Reader:
         self.issues: list[CatalogIssue] = []
 
     def value(self, node: yaml.Node, where: Where, within: tuple[yaml.Node, ...]) -> object:
-        """Return a node's value; ``within`` are the nodes around it.
-
-        Raises:
-            yaml.MarkedYAMLError: it is too large, too deep, or contains itself.
-        """
+        """Return a node's value, or raise MarkedYAMLError; ``within`` are nodes around it."""
         self._values += 1
         if self._values > MAX_VALUES:
             raise yaml.MarkedYAMLError(None, None, f"more than {MAX_VALUES} values, aliases expanded", node.start_mark)

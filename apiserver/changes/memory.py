@@ -53,7 +53,7 @@ class MemoryNeed:
 
 
 def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
-    """Return an engine's need, or raise ChangeRefusedError if it is unknown; reads sizes of files.
+    """Return an engine's need, or raise ChangeRefusedError; reads sizes of files.
 
     Only on the CPU weights and cache are in the server's memory.
     """
@@ -76,11 +76,7 @@ def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
 
 
 def check_available(entry: ModelEntry, unloaded: Iterable[ModelEntry], available: int, device: str) -> None:
-    """Require memory for an entry after the others were unloaded.
-
-    Raises:
-        ChangeRefusedError: too little, or unknown while nothing is unloaded.
-    """
+    """As :func:`check_memory`, after others were unloaded, whose need may be unknown."""
     others = list(unloaded)
     try:
         need, freed = need_of(entry, device), sum(need_of(other, device).total for other in others)
@@ -105,7 +101,7 @@ def check_memory(entry: ModelEntry, need: MemoryNeed, available: int, freed: int
 
 
 def check_shares(entry: ModelEntry, loaded: Iterable[ModelEntry], device: str) -> None:
-    """Raise ChangeRefusedError unless models on one GPU have shares of at most 1."""
+    """Require shares of at most 1 of one GPU, or raise ChangeRefusedError."""
     if device == "cpu":
         return
     models = [*loaded, entry]

@@ -56,13 +56,7 @@ def pairs_of(entries: Iterable[ModelEntry]) -> Iterator[LanguagePair]:
 
 
 def compare(catalog: Catalog, hosts: Iterable[ModelHost], commits: Mapping[str, str | None]) -> CatalogComparison:
-    """Compare the catalog with the hosts; reads files.
-
-    ``commits`` are the revisions that engines report, by host.
-
-    Raises:
-        CatalogRefusedError: a model's files cannot be read.
-    """
+    """Compare catalog and hosts by files and engines' ``commits``, or raise CatalogRefusedError."""
     hosted = {host.entry.name: host for host in hosts}
     states = {entry.name: _state(hosted.get(entry.name), entry, commits.get(entry.name)) for entry in catalog.hosted}
     gone = dict.fromkeys((name for name in hosted if name not in states), EntryState.GONE)
@@ -147,11 +141,7 @@ def _possible(
 
 
 def check_fits(plans: Iterable[PlannedChange], hosts: Iterable[ModelHost], memory: MemorySource, *, swap: bool) -> None:
-    """Check every entry's share of the device, and the first one's memory; reads files.
-
-    Raises:
-        ChangeRefusedError: it does not fit; gives the figures.
-    """
+    """Check each entry's share and the first one's memory, or raise ChangeRefusedError."""
     device, is_first = memory.device(), True
     loaded = {host.entry.name: host.entry for host in hosts}
     for plan in plans:

@@ -66,10 +66,7 @@ class Reload:
 
 
 class Reloader:
-    """Reloads of one server's catalog; ``names`` are its entries, empty: all.
-
-    Mutable state: the reload and its run, and the last one.
-    """
+    """Reloads of one server's catalog, the last one too; ``names``: its entries."""
 
     def __init__(
         self,
@@ -95,7 +92,7 @@ class Reloader:
             metrics.model_changes.labels(outcome)
 
     async def reload(self, order: ReloadOrder) -> None:
-        """Begin to serve the catalog on disk, or raise PairwayError and change nothing."""
+        """Begin to serve the catalog on disk; a PairwayError changes nothing."""
         async with self._deciding:
             await self._check_free()
             compared = await self._compared()
@@ -118,11 +115,7 @@ class Reloader:
         self._signalled = asyncio.create_task(self._reload_and_log(), name="catalog-reload-by-signal")
 
     def cancel(self) -> None:
-        """End the reload; what has not switched serves on.
-
-        Raises:
-            ChangeRefusedError: none runs, or all of it has switched.
-        """
+        """End the reload; raises ChangeRefusedError if all of it has switched."""
         change = None if self._reload is None else self._reload.current
         if self._reload is None or change is None:
             raise ChangeRefusedError("No reload runs.")

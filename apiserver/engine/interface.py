@@ -92,7 +92,7 @@ class Engine(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Wait for one turn of its loop, perhaps for ever, or raise EngineGoneError."""
+        """Wait for one turn of its loop, unbounded, or raise EngineGoneError."""
         ...
 
     def progress(self) -> ModelReport:

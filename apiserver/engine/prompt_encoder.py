@@ -43,7 +43,7 @@ class PromptEncoder:
 
     @classmethod
     def of(cls, family: PromptFamily, pair: LanguagePair, engine: Engine) -> PromptEncoder:
-        """Render a family's prompt, or raise PromptError if the model does not fit."""
+        """Render a family's prompt; raises PromptError if the model is of another."""
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
     def ids(

@@ -38,7 +38,7 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram that counts in batches of one thread, at a quarter the cost."""
+    """A histogram of one thread's values, in batches, at a quarter the cost."""
 
     @override
     def _metric_init(self) -> None:

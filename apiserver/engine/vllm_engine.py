@@ -91,10 +91,8 @@ def sampling_parameters(sampling: Sampling, max_tokens: int, wants_logprobs: boo
 
 
 def extends_worker(arguments: Mapping[str, object]) -> bool:
-    """Return whether an engine gets our extension.
-
-    An operator may have another, and Ray's machines lack our code. There vLLM's own log-probabilities serve.
-    """
+    """Return whether an engine gets our extension; else vLLM's log-probabilities serve."""
+    # An operator may have another, and Ray's machines lack our code.
     return "worker_extension_cls" not in arguments and arguments.get("distributed_executor_backend") != "ray"
 
 
@@ -137,11 +135,8 @@ class VllmEngine:
     async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
         """Start the engine off the event loop, in seconds to minutes.
 
-        Unless ``alone``, a model needs a share of the GPU's memory.
-
-        Raises:
-            EngineArgumentError: an argument is wrong, or the share is missing.
-            Exception: vLLM cannot load the model.
+        Raises EngineArgumentError if an argument is wrong or a GPU's share is missing (unless ``alone``), and whatever vLLM
+        raises.
         """
         engine = await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
         if extends_worker(entry.engine):

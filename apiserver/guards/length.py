@@ -17,7 +17,7 @@ _OTHER: Final = 1.10  # the mean
 
 
 class _Tolerance(NamedTuple):
-    """Allowed deviation: multiples of the length's root; shares for long texts."""
+    """Allowed deviation: multiples of the length's root, shares for long texts."""
 
     roots_below: float
     roots_above: float

@@ -47,10 +47,9 @@ _BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")  # letters that may have no
 
 
 class PairLabels(NamedTuple):
-    """Labels accepted for a pair's target; none if the model does not know it.
+    """Labels of a pair's target and its kin, without the source's.
 
-    They include languages that it often confuses with the target, except the source. ``are_kin``: a sentence may be
-    right in both languages.
+    ``are_kin``: a sentence may be right in both languages.
     """
 
     accepted: frozenset[str]
@@ -58,10 +57,7 @@ class PairLabels(NamedTuple):
 
 
 class OutputLanguage:
-    """Detection with the library's model of 1 MB.
-
-    Thread-safe: a prediction changes nothing, and holds the interpreter's lock.
-    """
+    """Thread-safe detection: a prediction changes nothing, and holds the interpreter's lock."""
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))

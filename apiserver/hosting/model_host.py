@@ -145,7 +145,7 @@ class ModelHost:
         return PairUnavailableError(str(pair), why, retry_after=seconds)
 
     def ready_in(self) -> float | None:
-        """Return seconds (1 to 60) until it should serve; None: it does, or never did."""
+        """Return seconds (1 to 60) until it serves; None: now, or unknown."""
         if self._withdrawn is not None:
             return self._restarts.expected_seconds
         lives = self.engine is not None and self.engine.alive and not self._restarts.is_starting

@@ -35,10 +35,7 @@ class HostBuilder:
 
 
 class RunningHosts:
-    """All hosts of a server, serving or not; the block starts loops and stops all.
-
-    Mutable state: hosts with their loops and tasks.
-    """
+    """All hosts of a server, with loops and tasks; the block runs them."""
 
     def __init__(self, hosts: Sequence[ModelHost], metrics: ApiServerMetrics) -> None:
         self._metrics = metrics
@@ -94,7 +91,7 @@ CACHED_PAIRS: Final = 1024  # many more than clients request
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Hosts that serve, in order of preference, and that drain; replaced as a whole."""
+    """Serving hosts, in order of preference, and draining ones; replaced as a whole."""
 
     hosts: tuple[ModelHost, ...]
     by_pair: Mapping[LanguagePair, tuple[ModelHost, ...]]

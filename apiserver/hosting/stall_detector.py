@@ -24,10 +24,7 @@ class StallDetector:
         self.silence = 0.0
 
     def update(self) -> float:
-        """Return the engine's seconds of silence, and ping it, several times a second.
-
-        Silence is no step while work waits, or no answer to a ping while idle.
-        """
+        """Return the seconds of silence; call it several times a second."""
         now = self._clock()
         passed, self._checked_at = min(now - self._checked_at, MAX_SECONDS_PER_CHECK), now
         progress = self._engine.progress()

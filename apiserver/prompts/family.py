@@ -63,10 +63,7 @@ TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A message with slots (``MESSAGE_SLOTS``), and a line for each term.
-
-    Names are CLDR's in ``language``, except ``names`` (by tag) and ``COMMON_NAMES``.
-    """
+    """A message with slots, a line for each term, names unlike CLDR's."""
 
     message: str
     language: str = "en"
@@ -135,11 +132,7 @@ class PromptFamily:
         return f"a model of {self.name} knows the languages of one group and {self.via}: {groups}"
 
     def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
-        """Render the prompt for a pair; ``controls`` are the tokenizer's control tokens.
-
-        Raises:
-            PromptError: unknown pair, missing control token, or the chat template does not render the text once.
-        """
+        """Render a pair's prompt, or raise PromptError; ``controls`` are the tokenizer's."""
         if (why := self.refusal(pair)) is not None:
             raise PromptError(why)
         slots = self._pair_slots(pair, self.message)

@@ -54,10 +54,7 @@ class PairPrompt:
         return any(DELIMITER in part for part in self._plain if not isinstance(part, ControlToken))
 
     def pieces(self, text: str, terms: Mapping[str, str] | None = None, context: str = "") -> tuple[Piece, ...]:
-        """Return the prompt around a text.
-
-        Without a prompt for them, ``terms`` (with translations) or ``context`` are ignored; terms matter more.
-        """
+        """Return the prompt around a text; ``terms`` and ``context`` where the family can."""
         parts, values = self._plain, {TEXT: text, CONTEXT: context}
         if context and self._with_context is not None:
             parts = self._with_context
@@ -91,11 +88,7 @@ class PromptError(ValueError):
 
 
 def slots_of(template: str) -> Counter[str]:
-    """Count a template's slots by name; ``{{`` and ``}}`` are braces.
-
-    Raises:
-        PromptError: an open brace, a slot that is more than a name, or a sentinel.
-    """
+    """Count slots by name (``{{`` is a brace), or raise PromptError."""
     if _SENTINELS.search(template):
         raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E005")
     try:
@@ -109,11 +102,7 @@ def slots_of(template: str) -> Counter[str]:
 
 
 def with_slots(template: str, values: Mapping[str, str]) -> str:
-    """Return the template with its slots filled.
-
-    Raises:
-        PromptError: a malformed template, or a slot that ``values`` lacks.
-    """
+    """Fill the slots, or raise PromptError if ``values`` lacks one."""
     if unknown := sorted(slots_of(template).keys() - values.keys()):
         raise PromptError(f"{{{unknown[0]}}} is not a slot here; slots are {', '.join(sorted(values))}")
     return "".join(
@@ -137,7 +126,7 @@ def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
 
 
 def delimiter_for(text: str) -> str:
-    """Return a tag name that the text lacks in any case; linear time."""
+    """Return a tag name that the text lacks (ignoring case); linear time."""
     taken = set(_NAMES_WITHIN.findall(text))
     # One more number than occurrences.
     free = next(str(number) for number in range(2, len(taken) + 3) if str(number) not in taken)

@@ -32,10 +32,7 @@ TextPart = Segment | str
 
 @dataclass(slots=True)
 class Budget:
-    """The most tokens and sentences (None: no limit) of a segment.
-
-    ``count`` counts a sentence's tokens; several count as their sum plus a margin for gaps.
-    """
+    """Most tokens, and sentences if limited, of a segment; ``count`` counts tokens."""
 
     max_tokens: int
     max_sentences: int | None
@@ -79,7 +76,7 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
-    """Return a text as one segment, if the tokens allow; line breaks become spaces."""
+    """Return a text as one segment without line breaks, if the tokens allow."""
     line = as_one_line(text)
     place = _strip_span(line, 0, len(line))
     if place is None or budget.tokens(line[slice(*place)]) > budget.max_tokens:

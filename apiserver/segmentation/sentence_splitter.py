@@ -60,7 +60,7 @@ def sentence_ends(line: str, language: str) -> list[int]:
 
 
 def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return sentencex's line, and each hidden run's place and characters removed so far."""
+    """Return sentencex's line, and hidden runs: place, characters removed so far."""
     if not _ODD.search(line):
         return line, []
     text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)

@@ -76,10 +76,7 @@ def _is_latin(char: str) -> bool:
 
 
 def mangled_names(source: str, output: str, pair: LanguagePair) -> Iterator[str]:
-    """Yield the source's words that the output only has with other ends.
-
-    Such a word is a name that no capital shows, because it looks like a compound: Hellwerk in German.
-    """
+    """Yield the names that look like compounds, changed at the end: Hellwerk."""
     words, others = _capitals_in(source), _capitals_in(output)
     beginnings = {word[:COMMON] for word in others}
     lost = {word: written for word, written in words.items() if word not in others and word[:COMMON] in beginnings}

@@ -41,9 +41,9 @@ class _Half(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """A language's words for both halves of the day.
+    """A language's words for both halves of the day; a night is in both.
 
-    A night is in both. ``time``: a time with its half beside it, as ``marker``.
+    ``time``: a time with its half beside it, as ``marker``.
     """
 
     morning: _Half

@@ -30,10 +30,7 @@ class NumberKind(StrEnum):
 
 
 class NumberMention(NamedTuple):
-    """A number in a text, with the readings that it can have.
-
-    ``plain``, only with a scale ("5 million"), is the reading of its digits alone.
-    """
+    """A number in a text; ``plain`` lacks its scale: 5 of "5 million"."""
 
     start: int
     end: int
@@ -106,7 +103,7 @@ def half_before(hour: int) -> tuple[Reading, ...]:
 
 
 def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
-    """Return a time's readings; minutes before the next hour (ten to six) are negative."""
+    """Return a time's readings; minutes before the next hour are negative."""
     if minutes == 0:
         return tuple((hour,) for hour in hours_of(hours))
     after = tuple((hour, minutes) for hour in hours_of(hours))
