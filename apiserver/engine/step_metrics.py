@@ -38,7 +38,7 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram of one thread's values, in batches, at a quarter the cost."""
+    """Histogram of one thread's values, in batches, at a quarter the cost."""
 
     @override
     def _metric_init(self) -> None:

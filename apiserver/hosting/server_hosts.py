@@ -35,7 +35,7 @@ class HostBuilder:
 
 
 class RunningHosts:
-    """All hosts of a server, with loops and tasks; the block runs them."""
+    """Hosts of a server, with loops and tasks; the block runs them."""
 
     def __init__(self, hosts: Sequence[ModelHost], metrics: ApiServerMetrics) -> None:
         self._metrics = metrics
@@ -91,7 +91,7 @@ CACHED_PAIRS: Final = 1024  # many more than clients request
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """Serving hosts, in order of preference, and draining ones; replaced as a whole."""
+    """Serving hosts, in order of preference, and draining ones; never changed."""
 
     hosts: tuple[ModelHost, ...]
     by_pair: Mapping[LanguagePair, tuple[ModelHost, ...]]

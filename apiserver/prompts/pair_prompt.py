@@ -54,7 +54,7 @@ class PairPrompt:
         return any(DELIMITER in part for part in self._plain if not isinstance(part, ControlToken))
 
     def pieces(self, text: str, terms: Mapping[str, str] | None = None, context: str = "") -> tuple[Piece, ...]:
-        """Return the prompt around a text; ``terms`` and ``context`` where the family can."""
+        """Return the prompt around a text; unsupported ``terms`` and ``context`` are ignored."""
         parts, values = self._plain, {TEXT: text, CONTEXT: context}
         if context and self._with_context is not None:
             parts = self._with_context

@@ -76,7 +76,7 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
-    """Return a text as one segment without line breaks, if the tokens allow."""
+    """Return a text as one segment without line breaks, if it fits."""
     line = as_one_line(text)
     place = _strip_span(line, 0, len(line))
     if place is None or budget.tokens(line[slice(*place)]) > budget.max_tokens:

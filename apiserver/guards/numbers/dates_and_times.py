@@ -41,9 +41,9 @@ class _Half(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """A language's words for both halves of the day; a night is in both.
+    """A language's words for both halves of the day, and times with one.
 
-    ``time``: a time with its half beside it, as ``marker``.
+    A night is in both halves. ``time`` has its half as ``marker``.
     """
 
     morning: _Half

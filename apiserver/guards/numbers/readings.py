@@ -30,7 +30,7 @@ class NumberKind(StrEnum):
 
 
 class NumberMention(NamedTuple):
-    """A number in a text; ``plain`` lacks its scale: 5 of "5 million"."""
+    """A number in a text; ``plain`` lacks the scale: "5" million."""
 
     start: int
     end: int

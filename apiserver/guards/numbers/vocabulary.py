@@ -187,7 +187,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A word or phrase of a number; alone, a ``is_weak`` one often is none."""
+    """A word or phrase of a number; ``is_weak``: alone, often none."""
 
     role: Role
     value: int
