@@ -183,15 +183,11 @@ _ALMA: Final = PromptFamily(
     "alma", MessageTemplate(_ALMA_FRAME), chat=False, begin=True, languages=_tags("en de cs is zh ru"), via="en"
 )
 
-_X_ALMA_GROUPS: Final = (
-    *(_tags("da nl de is no sv af"), _tags("ca ro gl it pt es"), _tags("bg mk sr uk ru"), _tags("id ms th vi mg fr")),
-    *(
-        _tags("hu el cs pl lt lv"),
-        _tags("ka zh ja ko fi et"),
-        _tags("gu hi mr ne ur"),
-        _tags("az kk ky tr uz ar he fa"),
-    ),
+_X_ALMA_LANGUAGES: Final = (
+    "da nl de is no sv af, ca ro gl it pt es, bg mk sr uk ru, id ms th vi mg fr, "
+    "hu el cs pl lt lv, ka zh ja ko fi et, gu hi mr ne ur, az kk ky tr uz ar he fa"
 )
+_X_ALMA_GROUPS: Final = tuple(map(_tags, _X_ALMA_LANGUAGES.split(", ")))
 
 _X_ALMA: Final = PromptFamily(
     "x-alma",

@@ -97,7 +97,7 @@ def _origins(
 
 def _sharing_a_value(mention: NumberMention, others: Iterable[NumberMention]) -> list[NumberMention]:
     values = values_of([mention])
-    return [other for other in others if not values.isdisjoint(values_of([other]))]
+    return [other for other in others if not all(map(values.isdisjoint, other.readings))]
 
 
 def unmatched_numbers(

@@ -41,7 +41,7 @@ class _Half(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """A language's words for both halves of the day, and times with one.
+    """A language's words for halves of the day, and times with one.
 
     A night is in both halves. ``time`` has its half as ``marker``.
     """
