@@ -140,16 +140,12 @@ class VllmEngine:
         """
         engine = await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
         if extends_worker(entry.engine):
-            await engine.extend_worker()
+            try:
+                await engine._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)  # noqa: SLF001 - its own class
+            except BaseException:  # including a cancelled start
+                await engine.stop()
+                raise
         return engine
-
-    async def extend_worker(self) -> None:
-        """Let workers gather log-probabilities without ranks; a failure stops the engine."""
-        try:
-            await self._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)
-        except BaseException:  # including a cancelled start
-            await self.stop()
-            raise
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:

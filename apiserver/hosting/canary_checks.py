@@ -20,12 +20,6 @@ from shared.protocol.translate_request import TranslateRequest
 log = logging.getLogger(__name__)
 
 
-def canary_work(pair: LanguagePair, text: str, timeout: float, clock: Callable[[], float]) -> WorkItem:
-    """Return a canary's work item; ``timeout`` in seconds."""
-    request = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target)
-    return WorkItem(request, pair, Deadline.after(timeout, clock), f"canary-{uuid.uuid4().hex}", canary=True)
-
-
 def canary_issue(source: str, output: str) -> str | None:
     """Return the issue of a canary's translation: empty, or a copy."""
     answer = output.strip()
@@ -77,7 +71,10 @@ class CanaryChecks:
         source = self._entry.canary(pair) or ""
         try:
             async with asyncio.timeout(self._timeout):
-                (result,) = await translator.translate(canary_work(pair, source, self._timeout, self._clock))
+                request = TranslateRequest(text=source, source_lang=pair.source, target_lang=pair.target)
+                deadline = Deadline.after(self._timeout, self._clock)
+                work = WorkItem(request, pair, deadline, f"canary-{uuid.uuid4().hex}", canary=True)
+                (result,) = await translator.translate(work)
         except TimeoutError:
             return self._too_late
         except EngineGoneError:

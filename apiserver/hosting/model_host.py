@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from apiserver.catalog import calibration
 from apiserver.catalog.calibration import Calibration, CalibrationError
@@ -48,12 +48,8 @@ CANARY_RUNNING: Final = "its canary translation is running"
 STALLED: Final = "its engine stands still"
 
 
-class EngineFactory(Protocol):
-    """Starts a model's engine; the real one is ``VllmEngine.start``."""
-
-    async def __call__(self, entry: ModelEntry) -> Engine:
-        """Return the running engine."""
-        ...
+# Starts a model's engine; the real one is ``VllmEngine.start``.
+EngineFactory = Callable[[ModelEntry], Awaitable[Engine]]
 
 
 @dataclass(frozen=True, slots=True)
