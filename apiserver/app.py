@@ -21,8 +21,7 @@ from apiserver.changes.memory import MachineMemory, MemorySource
 from apiserver.changes.reloader import Reloader
 from apiserver.context import ApiServerContext
 from apiserver.engine import vllm_engine
-from apiserver.engine.vllm_adapters import vllm_version
-from apiserver.engine.vllm_engine import VllmEngine
+from apiserver.engine.vllm_engine import VllmEngine, vllm_version
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.model_host import EngineFactory, HostServices, HostSettings

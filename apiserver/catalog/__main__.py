@@ -1,6 +1,6 @@
 """``python -m apiserver.catalog check FILE…``: report every issue before a server starts.
 
-This check includes vLLM's engine arguments. A server's check at its start does not: importing vLLM takes many seconds.
+Includes vLLM's engine arguments, unlike a server's check at its start: importing vLLM takes many seconds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Calibration: from an output's signals to the probability of a good translation.
 
-``make calibrate`` writes a file for each model, beside the catalog: ``calibration/NAME.yaml``.
+``make calibrate`` writes each model's file beside the catalog: ``calibration/NAME.yaml``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Annotated, Final, NamedTuple
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-# A translation counts as good if sacrebleu's sentence chrF with its reference is at least this.
+# A good translation's least sentence chrF (sacrebleu) with its reference.
 GOOD_CHRF: Final = 50.0
 FOLDER: Final = "calibration"
-# A file has a few lines for each pair.
-MAX_BYTES: Final = 1_048_576
-# exp() of more overflows.
-_LARGEST_EXPONENT: Final = 700.0
+MAX_BYTES: Final = 1_048_576  # a file has a few lines for each pair
+_LARGEST_EXPONENT: Final = 700.0  # exp() of more overflows
 
 
 class CalibrationError(ValueError):
@@ -29,8 +27,7 @@ class CalibrationError(ValueError):
 class Signals(NamedTuple):
     """Signals of one output.
 
-    ``mean`` of its tokens' log-probabilities; ``length``: the absolute deviation from the expected length, in roots of
-    it.
+    ``mean`` of its tokens' log-probabilities; ``length``: deviation from the expected length, in roots of it.
     """
 
     mean: float
@@ -47,7 +44,7 @@ class Calibration(BaseModel):
     length: Annotated[float, Field(le=0)]
 
     def probability(self, signals: Signals) -> float:
-        """Return the probability (0..1) that the output is good."""
+        """Return the probability (0..1) of a good output."""
         score = self.constant + self.mean * signals.mean + self.length * signals.length
         return 1 / (1 + exp(min(-score, _LARGEST_EXPONENT)))
 
@@ -72,11 +69,7 @@ def path_for(catalog: Path, model: str) -> Path:
 
 
 def read(path: Path, fingerprint: str) -> Mapping[str, Calibration]:
-    """Return a model's calibrations by pair; none without a file.
-
-    Raises:
-        CalibrationError: the file is wrong, or was made with another model or definition.
-    """
+    """Return calibrations by pair; CalibrationError for a wrong file, or another model's."""
     if not path.is_file():
         return {}
     try:

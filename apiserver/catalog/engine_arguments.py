@@ -14,8 +14,7 @@ log = logging.getLogger(__name__)
 
 # Engine arguments that set a model's share of a GPU's memory.
 MEMORY_SHARES: Final = frozenset({"gpu_memory_utilization", "kv_cache_memory_bytes"})
-# A commit of a hub; branches and tags can be moved to other weights.
-COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+COMMIT: Final = re.compile(r"[0-9a-f]{40}")  # a commit of a hub; branches and tags can be moved to other weights
 # Names of YAML's scalar types in messages.
 _WORDS: Final[dict[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -25,10 +24,7 @@ class EngineArgumentError(ValueError):
 
 
 def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str | None:
-    """Return an argument's issue and its correction, or None.
-
-    ``types`` are vLLM's arguments with their declared types. Only scalars are checked; vLLM judges the rest.
-    """
+    """Return a scalar argument's issue and correction, by vLLM's declared ``types``."""
     if name not in types:
         return f"is not a vLLM engine argument{suggestion(name, types)}"
     kinds = _kinds(types[name])
@@ -42,11 +38,7 @@ def argument_issue(name: str, value: object, types: Mapping[str, object]) -> str
 
 
 def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
-    """Refuse engine arguments that vLLM does not accept; ``types`` as in :func:`argument_issue`.
-
-    Raises:
-        EngineArgumentError: names each wrong argument, its value and the correction.
-    """
+    """Raise EngineArgumentError with each wrong argument, its value and correction."""
     issues = [
         f"models.{entry.name}.engine.{name} {why}"
         for name, value in entry.engine.items()
@@ -57,13 +49,7 @@ def check_arguments(entry: ModelEntry, types: Mapping[str, object]) -> None:
 
 
 def check_share(entry: ModelEntry, device: str) -> None:
-    """Require a memory share from an engine that shares a GPU.
-
-    Otherwise the first engine would take all memory.
-
-    Raises:
-        EngineArgumentError: the entry has no share.
-    """
+    """Raise EngineArgumentError if an engine would take a shared GPU's memory."""
     if device == "cpu":
         return
     if not entry.engine.keys() & MEMORY_SHARES:
@@ -75,7 +61,7 @@ def check_share(entry: ModelEntry, device: str) -> None:
 
 
 def check_revision(entry: ModelEntry) -> None:
-    """Log a warning if another start may load other weights."""
+    """Warn if another start may load other weights."""
     revision = entry.engine.get("revision")
     # The catalog's loader has made every folder absolute.
     if not entry.path.startswith("/") and not (isinstance(revision, str) and COMMIT.fullmatch(revision)):
@@ -86,6 +72,6 @@ def check_revision(entry: ModelEntry) -> None:
 
 
 def _kinds(declared: object) -> frozenset[object]:
-    """Return the types of ``int | None`` and the like; nothing for other types."""
+    """Return the types of ``int | None`` and the like, of others none."""
     kinds = frozenset(get_args(declared) if get_origin(declared) in {Union, UnionType} else (declared,))
     return kinds if kinds <= {*_WORDS, NoneType} else frozenset()

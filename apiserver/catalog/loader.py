@@ -35,28 +35,27 @@ _INNER: Final[dict[str, type[BaseModel]]] = {"sampling": Sampling, "segment": Se
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A catalog's models in its order, and this server's, with absolute folders."""
+    """A catalog's models, and this server's, with absolute folders."""
 
     models: tuple[ModelEntry, ...]
     hosted: tuple[ModelEntry, ...]
 
     def ranks(self, entry: ModelEntry) -> dict[LanguagePair, int]:
-        """Return, for each of the model's pairs, the number of preferred models."""
-        before = Counter(
-            pair for model in takewhile(lambda model: model.name != entry.name, self.models) for pair in model.all_pairs
-        )
-        return {pair: before[pair] for pair in entry.all_pairs}
+        """Return the number of preferred models for each of the model's pairs."""
+        preferred = takewhile(lambda model: model.name != entry.name, self.models)
+        counts = Counter(pair for model in preferred for pair in model.all_pairs)
+        return {pair: counts[pair] for pair in entry.all_pairs}
 
 
 def load(path: Path, names: Sequence[str] = ()) -> tuple[ModelEntry, ...]:
-    """Return the hosted models of :func:`read`, which raises CatalogError."""
+    """Return the hosted models of :func:`read`."""
     return read(path, names).hosted
 
 
 def read(path: Path, names: Sequence[str] = (), argument_types: Mapping[str, object] | None = None) -> Catalog:
     """Read the catalog; ``names`` are the hosted models (default: all).
 
-    ``argument_types`` are vLLM's engine arguments with their types; without them, the engine checks them at its start.
+    ``argument_types`` are vLLM's; without them, the engine checks its arguments at its start.
 
     Raises:
         CatalogError: the file, an entry, a name or a model's folder is wrong; gives each with its line and correction.
@@ -151,16 +150,14 @@ def _issues(item: ErrorDetails) -> Iterator[tuple[Where, str]]:
         case "value_error":
             yield where, item["msg"].removeprefix("Value error, ")
         case "string_pattern_mismatch":
-            yield (
-                where,
-                f"a model's name has at most 64 letters, digits and . _ -, and begins with a letter or digit{wrong}",
-            )
+            right = "a model's name has at most 64 letters, digits and . _ -, and begins with a letter or digit"
+            yield where, right + wrong
         case _:
             yield where, item["msg"].replace("Input should be", "must be").replace("should", "must") + wrong
 
 
 def _located(path: Path, entry: ModelEntry) -> ModelEntry:
-    """Return the entry with an absolute folder; FileNotFoundError without a model there."""
+    """Make the folder absolute; raise FileNotFoundError without a model there."""
     if not entry.path.startswith((".", "/")):
         return entry  # a Hugging Face name
     try:

@@ -20,7 +20,6 @@ from pydantic import (
     model_validator,
 )
 
-from apiserver.catalog.canary_texts import CANARIES
 from apiserver.catalog.yaml_file import Where
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.custom import CustomPrompt
@@ -32,12 +31,40 @@ from shared.languages import LanguagePair, canonical_tag, closeness, is_register
 SET_BY_KEYS: Final = {"model": "path", "served_model_name": "the model's name"}
 # The two forms of ``prompt``, as pydantic names them in an issue's keys.
 PROMPT_KINDS: Final = frozenset({"word", "template"})
-# Longer values do not help in a message.
-SHOWN_CHARS: Final = 80
-# Every direction between them is within the pairs that a server may report.
-MAX_LANGUAGES: Final = 141
-# ISO 639-2 reserves qaa to qtz for local use: no model can know them.
-_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")
+SHOWN_CHARS: Final = 80  # longer values do not help in a message
+MAX_LANGUAGES: Final = 141  # every direction between them is within the pairs that a server may report
+_LOCAL_USE: Final = re.compile(r"q[a-t][a-z]")  # ISO 639-2 reserves qaa to qtz for local use: no model can know them
+# A plain sentence in each language of the reference models (Hy-MT2, demo).
+CANARIES: Final[dict[str, str]] = {
+    "ar": "أين المحطة؟",
+    "cs": "Kde je nádraží?",
+    "da": "Hvor er stationen?",
+    "de": "Wo ist der Bahnhof?",
+    "el": "Πού είναι ο σταθμός;",
+    "en": "Where is the station?",
+    "es": "¿Dónde está la estación?",
+    "fi": "Missä asema on?",
+    "fr": "Où est la gare ?",
+    "he": "איפה התחנה?",
+    "hi": "स्टेशन कहाँ है?",
+    "hu": "Hol van az állomás?",
+    "id": "Di mana stasiunnya?",
+    "it": "Dov'è la stazione?",
+    "ja": "駅はどこですか。",
+    "ko": "역이 어디에 있습니까?",
+    "nl": "Waar is het station?",
+    "no": "Hvor er stasjonen?",
+    "pl": "Gdzie jest dworzec?",
+    "pt": "Onde fica a estação?",
+    "ro": "Unde este gara?",
+    "ru": "Где находится вокзал?",
+    "sv": "Var är stationen?",
+    "th": "สถานีอยู่ที่ไหน",
+    "tr": "İstasyon nerede?",
+    "uk": "Де знаходиться вокзал?",
+    "vi": "Nhà ga ở đâu?",
+    "zh": "车站在哪里？",
+}
 
 
 class EntryError(ValueError):
@@ -49,7 +76,7 @@ class EntryError(ValueError):
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return ``; did you mean …?`` with the most similar name, if any."""
+    """Return ``; did you mean …?`` if a name is similar."""
     close = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean {close[0]}?" if close else ""
 
@@ -155,7 +182,7 @@ class ModelEntry(BaseModel):
 
     @property
     def family(self) -> PromptFamily:
-        """The prompt family that the entry names, or that its template defines."""
+        """The family that the entry names, or its template defines."""
         return FAMILIES[self.prompt] if isinstance(self.prompt, str) else self.prompt.family
 
     @property
@@ -175,7 +202,7 @@ def _spanned(languages: tuple[str, ...]) -> Iterator[LanguagePair]:
 
 
 def _spellings(tag: str) -> tuple[str, ...]:
-    """Return the tags a canary may have, such as ``de-AT``, ``de``."""
+    """Return a canary's tags, such as ``de-AT``, ``de``."""
     alone = tag.split("-", maxsplit=1)[0]
     return (tag, alone) if closeness(tag, alone) is not None else (tag,)
 

@@ -10,36 +10,28 @@ from typing import Final
 from apiserver.catalog.model_entry import ModelEntry
 from shared.version import VERSION
 
-# Files up to this size (configurations, tokenizers) are read whole. For larger ones (weights), the size and evenly
-# spread samples count, 4 MiB in all. Training usually changes all weights; a change outside the samples is not seen.
+# Smaller files (configurations, tokenizers) are read whole; of weights, size and evenly spread samples count, 4 MiB in all:
+# training usually changes all weights.
 WHOLE_BYTES: Final = 16 * 1024 * 1024
 SAMPLES: Final = 64
 SAMPLE_BYTES: Final = 64 * 1024
-# Hexadecimal digits of the name.
-DIGITS: Final = 16
+DIGITS: Final = 16  # hexadecimal
 
 
 def model_revision(entry: ModelEntry, commit: str | None) -> str:
-    """Return the revision of an entry's model.
+    """Return the revision of an entry's model; reads files, or raises OSError.
 
-    ``commit`` is that of a Hugging Face model, if vLLM knows it. The revision changes with the entry (except its name,
-    canaries and folder), Pairway's version, and a local folder's files (except times and hidden files). Reads files: do
-    not call it on the event loop.
-
-    Raises:
-        OSError: the folder cannot be read.
+    It changes with the entry (except name, canaries and folder), Pairway's version, a local folder's files (except times
+    and hidden ones), and the ``commit`` of a Hugging Face model, if vLLM knows it.
     """
     written = entry.model_dump(mode="json", exclude={"name", "canaries", "path"})
     return _digest([VERSION, written, _weights(entry, commit)])
 
 
 def weights_fingerprint(entry: ModelEntry, commit: str | None) -> str:
-    """Return the digest of what decides an output's probabilities.
+    """Return the digest of prompt, sampling, masks and weights; reads files.
 
-    These are prompt, sampling, masks and weights; other versions of Pairway keep it. Reads files, as :func:`model_revision`.
-
-    Raises:
-        OSError: the folder cannot be read.
+    They decide an output's probabilities; other versions of Pairway keep it.
     """
     written = entry.model_dump(mode="json", include={"prompt", "sampling", "masks"})
     return _digest([written, _weights(entry, commit)])
@@ -47,17 +39,15 @@ def weights_fingerprint(entry: ModelEntry, commit: str | None) -> str:
 
 def _weights(entry: ModelEntry, commit: str | None) -> list[object]:
     folder = Path(entry.path)
-    return _files(folder) if folder.is_absolute() else [entry.path, commit]
+    if not folder.is_absolute():
+        return [entry.path, commit]
+    # Engines read no subfolders.
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    return [[path.name, path.stat().st_size, _fingerprint(path)] for path in paths]
 
 
 def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:DIGITS]
-
-
-def _files(folder: Path) -> list[object]:
-    """Return name, size and fingerprint of each file; engines read no subfolders."""
-    paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return [[path.name, path.stat().st_size, _fingerprint(path)] for path in paths]
 
 
 def _fingerprint(path: Path) -> str:

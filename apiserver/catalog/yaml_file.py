@@ -10,23 +10,18 @@ from typing import Any, Final
 import yaml
 from typing_extensions import override
 
-# A catalog is read whole; one with hundreds of models is far smaller.
-MAX_BYTES: Final = 1_048_576
-# Enough for 500 models with 200 values each. Each use of an alias counts, because a few nested aliases can expand into
-# billions of values.
+MAX_BYTES: Final = 1_048_576  # hundreds of models are far smaller
+# Enough for 500 models with 200 values each. Each use of an alias counts: a few nested ones can expand into billions.
 MAX_VALUES: Final = 100_000
-# Nested mappings and lists. Entries need 5; vLLM's mappings are a few deeper.
-MAX_DEPTH: Final = 20
-# Issues listed at once; more do not help.
-MAX_ISSUES: Final = 20
+MAX_DEPTH: Final = 20  # entries need 5; vLLM's mappings are a few deeper
+MAX_ISSUES: Final = 20  # more do not help
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TEXT: Final = "tag:yaml.org,2002:str"
 _LIST: Final = "tag:yaml.org,2002:seq"
 _MAPPING: Final = "tag:yaml.org,2002:map"
 
-# Keys and indices from the top of the file.
-Where = tuple[str | int, ...]
+Where = tuple[str | int, ...]  # keys and indices from the top of the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +33,7 @@ class CatalogIssue:
     message: str
 
     def formatted(self, path: Path) -> str:
-        """Return the issue as one line: ``models.yaml:12: models.en-de.pairs[0]: …``."""
+        """Return one line: ``models.yaml:12: models.en-de.pairs[0]: …``."""
         at = path if self.line is None else f"{path}:{self.line}"
         keys = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.where).removeprefix(".")
         return f"{at}: {keys}: {self.message}" if keys else f"{at}: {self.message}"
@@ -49,7 +44,7 @@ class CatalogError(ValueError):
 
     @classmethod
     def of(cls, path: Path, issues: Iterable[CatalogIssue]) -> CatalogError:
-        """Return the error for the first ``MAX_ISSUES`` issues, in the file's order."""
+        """Return the error for ``MAX_ISSUES`` issues, in the file's order."""
         lines = [issue.formatted(path) for issue in sorted(issues, key=lambda issue: issue.line or 0)]
         more = [f"{path}: and {len(lines) - MAX_ISSUES} more"] if len(lines) > MAX_ISSUES else []
         return cls("\n".join([*lines[:MAX_ISSUES], *more]))
@@ -66,18 +61,13 @@ class CatalogFile:
 
     def issue(self, where: Where, message: str) -> CatalogIssue:
         """Return an issue with the line of its value or nearest parent."""
-        ends = range(len(where), -1, -1)
-        return CatalogIssue(
-            next((self.lines[where[:end]] for end in ends if where[:end] in self.lines), None), where, message
-        )
+        parents = (where[:end] for end in range(len(where), -1, -1))
+        line = next((self.lines[parent] for parent in parents if parent in self.lines), None)
+        return CatalogIssue(line, where, message)
 
 
 def read(path: Path) -> CatalogFile:
-    """Read a catalog's YAML.
-
-    Raises:
-        CatalogError: the file cannot be read, is too large or is not YAML; says where.
-    """
+    """Read a catalog's YAML, or raise CatalogError with each line's issue."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise CatalogError(f"{path} is larger than {MAX_BYTES} bytes: is it a catalog?")
@@ -94,10 +84,9 @@ def read(path: Path) -> CatalogFile:
         raise CatalogError.of(path, [CatalogIssue(line, (), f"not YAML: {error.reason}")]) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        why = ", ".join(words for words in (error.context, error.problem) if words)
-        raise CatalogError.of(
-            path, [CatalogIssue(None if mark is None else mark.line + 1, (), f"not YAML: {why}")]
-        ) from error
+        why = ", ".join(filter(None, (error.context, error.problem)))
+        issue = CatalogIssue(None if mark is None else mark.line + 1, (), f"not YAML: {why}")
+        raise CatalogError.of(path, [issue]) from error
     return CatalogFile(path, content, reader.lines, tuple(reader.issues))
 
 
@@ -136,11 +125,7 @@ class _Reader:
         self.issues: list[CatalogIssue] = []
 
     def value(self, node: yaml.Node, where: Where, within: tuple[yaml.Node, ...]) -> object:
-        """Return a node's value; ``within`` are the nodes around it.
-
-        Raises:
-            yaml.MarkedYAMLError: the value is too large, too deep, or contains itself.
-        """
+        """Return a node's value, or raise MarkedYAMLError; ``within`` are nodes around it."""
         self._values += 1
         if self._values > MAX_VALUES:
             raise yaml.MarkedYAMLError(None, None, f"more than {MAX_VALUES} values, aliases expanded", node.start_mark)
@@ -158,9 +143,8 @@ class _Reader:
             try:
                 return self._loader.construct_object(node)
             except ValueError as error:  # a scalar like 2026-13-45
-                self.issues.append(
-                    CatalogIssue(_line(node), where, f"{node.value!r} looks like a {_kind(node)}: {error}")
-                )
+                why = f"{node.value!r} looks like a {node.tag.rsplit(':', 1)[-1]}: {error}"
+                self.issues.append(CatalogIssue(_line(node), where, why))
                 return None
         raise yaml.MarkedYAMLError(None, None, f"{node.tag} is not allowed in a catalog", node.start_mark)
 
@@ -169,9 +153,8 @@ class _Reader:
         values: dict[str, object] = {}
         for key, value_node in _entries(node):
             if key.tag == _MERGE:
-                for merged in reversed(
-                    _items(value_node) if isinstance(value_node, yaml.SequenceNode) else [value_node]
-                ):
+                sources = _items(value_node) if isinstance(value_node, yaml.SequenceNode) else [value_node]
+                for merged in reversed(sources):
                     value = self.value(merged, where, inner)
                     if not isinstance(value, dict):
                         raise yaml.MarkedYAMLError(None, None, "<< needs a mapping", merged.start_mark)
@@ -180,18 +163,16 @@ class _Reader:
         for key, value_node in _entries(node):
             if key.tag == _MERGE:
                 continue
+            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "this"
             if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
-                shown = key.value if isinstance(key, yaml.ScalarNode) else "this"
-                why = f"a key must be text, but YAML does not read {shown} as text; put it in quotes"
-                self.issues.append(CatalogIssue(_line(key), where, why))
-                continue
-            name = str(key.value)
-            if name in written:
+                why = f"a key must be text, but YAML does not read {name} as text; put it in quotes"
+            elif name in written:
                 why = f"{name!r} is written twice, first in line {written[name]}; YAML would drop one of them"
-                self.issues.append(CatalogIssue(_line(key), where, why))
+            else:
+                values[name] = self.value(value_node, (*where, name), inner)
+                written[name] = self.lines[(*where, name)] = _line(key)
                 continue
-            values[name] = self.value(value_node, (*where, name), inner)
-            written[name] = self.lines[(*where, name)] = _line(key)
+            self.issues.append(CatalogIssue(_line(key), where, why))
         return values
 
 
@@ -205,7 +186,3 @@ def _items(node: yaml.SequenceNode) -> list[yaml.Node]:
 
 def _line(node: yaml.Node) -> int:
     return node.start_mark.line + 1
-
-
-def _kind(node: yaml.Node) -> str:
-    return node.tag.rsplit(":", 1)[-1]

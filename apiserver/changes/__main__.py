@@ -1,7 +1,7 @@
 """``python -m apiserver.changes``: change models of the API server on this machine.
 
-It calls the server at APISERVER_PORT with APISERVER_OPERATOR_TOKEN, for example inside the server's container. It ends with
-0 when the change did what was asked, and with 1 otherwise.
+It calls the server at APISERVER_PORT with APISERVER_OPERATOR_TOKEN. It ends with 0 when the change did what was asked,
+otherwise with 1.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ class ModelsClient:
         }
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the answer.
-
-        Raises:
-            CallFailedError: the server refused the call, or did not answer.
-        """
+        """Return the answer, or raise CallFailedError."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=CALL_SECONDS)
         try:
             connection.request(method, path, json.dumps(body or {}), self._headers)
@@ -65,14 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        client = ModelsClient(load_settings(ApiServerSettings))
-        return _run(client, options)
-    except SettingsError as error:
+        return _run(ModelsClient(load_settings(ApiServerSettings)), options)
+    except (SettingsError, CallFailedError) as error:
         sys.stderr.write(f"apiserver.changes: {error}\n")
-        return EXIT_CONFIG
-    except CallFailedError as error:
-        sys.stderr.write(f"apiserver.changes: {error}\n")
-        return 1
+        return EXIT_CONFIG if isinstance(error, SettingsError) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -104,7 +96,6 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
 
 
 def _ended(client: ModelsClient, started: dict[str, Any]) -> dict[str, Any]:
-    """Print the steps until the started reload ends; return it."""
     began = (started["reload"] or started["last_reload"])["started_at"]
     printed: set[tuple[int, str]] = set()
     ends = time.monotonic() + MAX_WAIT_SECONDS

@@ -39,11 +39,10 @@ class EntryChange:
 
     def begin(self, step: ChangeStep) -> None:
         """Begin the next step, unless it has begun."""
-        if step is self.step:
-            return
-        self._end_step()
-        self.step = step
-        log.info("model change", extra={**self._log_fields, "step": step})
+        if step is not self.step:
+            self._end_step()
+            self.step = step
+            log.info("model change", extra={**self._log_fields, "step": step})
 
     def end(self, outcome: ChangeOutcome, why: str | None = None) -> None:
         """Record the outcome."""
@@ -55,7 +54,7 @@ class EntryChange:
         log.log(level, "model change ended", extra=fields)
 
     def report(self) -> ChangeReport:
-        """Return the state as operators see it."""
+        """Return the state for operators."""
         is_running = self.step not in {ChangeStep.WAITING, ChangeStep.DONE}
         return ChangeReport(
             entry=None if self.plan.entry is None else self.plan.entry.name,
@@ -79,13 +78,11 @@ class EntryChange:
         return round(self._clock() - self._step_began, 1)
 
 
-# Pause between two looks at a host, which itself looks at its engine so often.
-LOOK_SECONDS: Final = 0.1
-# A large model's download and load; the same as the longest start that docs/operations/docker.md gives a container.
+LOOK_SECONDS: Final = 0.1  # a host looks at its engine so often
+# A large model's download and load; also a container's longest start (docs/operations/docker.md).
 MAX_LOAD_SECONDS: Final = 3600.0
-# Canaries of a sampling model may fail once by chance; a wrong model fails always.
-MAX_CANARY_ROUNDS: Final = 3
-# Added to the longest deadline of a request, so that its answer is sent.
+MAX_CANARY_ROUNDS: Final = 3  # canaries of a sampling model may fail once by chance; a wrong model fails always
+# Added to a request's longest deadline, so that its answer is sent.
 DRAIN_MARGIN_SECONDS: Final = 5.0
 MAX_REASON_CHARACTERS: Final = 500
 
@@ -114,7 +111,7 @@ class ChangeServices:
 
 
 class ChangeRun:
-    """Run of one change; mutable state: whether an operator cancelled it."""
+    """Run of one change; mutable state: whether it is cancelled."""
 
     def __init__(
         self, change: EntryChange, compared: CatalogComparison, services: ChangeServices, *, swap: bool
@@ -135,7 +132,8 @@ class ChangeRun:
         plan = self.change.plan
         try:
             if plan.entry is None:
-                await self._remove(plan.replaced)
+                self._check_switch(None)
+                await self._switch_and_unload(None, ChangeOutcome.REMOVED)
             else:
                 await (self._load_after if self._swap else self._load_beside)(plan.entry)
         except ChangeStoppedError as stopped:
@@ -145,17 +143,20 @@ class ChangeRun:
             self.change.end(ChangeOutcome.FAILED, _reason(error))
 
     async def _load_beside(self, entry: ModelEntry) -> None:
-        replaced = self.change.plan.replaced
         candidate = await self._proven(entry, beside=True)
         try:
             self._check_switch(candidate)
         except BaseException:
             await self._unload(candidate)
             raise
+        await self._switch_and_unload(candidate, ChangeOutcome.SWITCHED)
+
+    async def _switch_and_unload(self, candidate: ModelHost | None, outcome: ChangeOutcome) -> None:
+        replaced = self.change.plan.replaced
         self._switch(candidate)
         self.change.begin(ChangeStep.UNLOADING)
         await self._drained(replaced)
-        self.change.end(ChangeOutcome.SWITCHED, await self._stop_issue(replaced))
+        self.change.end(outcome, await self._stop_issue(replaced))
 
     async def _load_after(self, entry: ModelEntry) -> None:
         replaced = self.change.plan.replaced
@@ -180,15 +181,8 @@ class ChangeRun:
             self._forget(host)
         self.change.end(ChangeOutcome.SWITCHED)
 
-    async def _remove(self, hosts: Sequence[ModelHost]) -> None:
-        self._check_switch(None)
-        self._switch(None)
-        self.change.begin(ChangeStep.UNLOADING)
-        await self._drained(hosts)
-        self.change.end(ChangeOutcome.REMOVED, await self._stop_issue(hosts))
-
     async def _proven(self, entry: ModelEntry, *, beside: bool) -> ModelHost:
-        """Return the loaded host once all its canaries passed."""
+        """Return the loaded host once its canaries passed."""
         services = self._services
         self.change.begin(ChangeStep.LOADING)
         await self._check_memory(entry)
@@ -203,7 +197,7 @@ class ChangeRun:
         return candidate
 
     async def _check_memory(self, entry: ModelEntry) -> None:
-        """Look again, because meanwhile others may have taken memory."""
+        """Look again: others may have taken memory."""
         memory = self._services.memory
         try:
             device = await asyncio.to_thread(memory.device)
@@ -213,7 +207,7 @@ class ChangeRun:
             raise ChangeStoppedError(ChangeOutcome.FAILED, error.detail) from error
 
     def _note_progress(self, candidate: ModelHost) -> bool:
-        """Note what the new host does; return whether it is proven."""
+        """Note the new host's step; return whether it is proven."""
         if candidate.engine is not None:
             self.change.begin(ChangeStep.PROVING)
         issue = _issue(candidate)
@@ -222,7 +216,6 @@ class ChangeRun:
         return issue is None
 
     def _check_switch(self, candidate: ModelHost | None) -> None:
-        """Require that each wanted pair has a ready model after the switch."""
         replaced, routing = self.change.plan.replaced, self._services.server.routing
         for pair in sorted(self._compared.wanted, key=str):
             before = routing.by_pair.get(pair, ())
@@ -236,7 +229,6 @@ class ChangeRun:
             raise ChangeStoppedError(ChangeOutcome.FAILED, why)
 
     def _switch(self, candidate: ModelHost | None) -> None:
-        """Let the new host serve, and the old ones drain."""
         server, replaced = self._services.server, self.change.plan.replaced
         new = () if candidate is None else (candidate,)
         staying = (host for host in server.routing.hosts if host not in replaced)
@@ -245,7 +237,6 @@ class ChangeRun:
             host.serve()
 
     async def _drained(self, hosts: Sequence[ModelHost], *, can_stop: bool = False) -> None:
-        """Wait until the hosts' requests are finished, or too late."""
         longest = self._services.drain_seconds + DRAIN_MARGIN_SECONDS
         await self._wait(lambda: not any(host.admission.texts for host in hosts), longest, can_stop=can_stop)
 
@@ -253,19 +244,18 @@ class ChangeRun:
         """Unload the old models; return why an engine did not stop."""
         issue: str | None = None
         for host in hosts:
-            name = host.entry.name
             try:
                 await self._unload(host)
             except Exception as error:
-                log.exception("old engine not stopped", extra={"model": name})
+                log.exception("old engine not stopped", extra={"model": host.entry.name})
                 issue = (
-                    f"the old engine of {name} no longer serves, but did not stop cleanly and may keep its memory until "
-                    f"a restart: {_reason(error)}"
+                    f"the old engine of {host.entry.name} no longer serves, but did not stop cleanly and may keep its "
+                    f"memory until a restart: {_reason(error)}"
                 )
         return issue
 
     async def _stop_all(self, hosts: Sequence[ModelHost]) -> None:
-        """Stop the hosts; raises the first error after all have stopped."""
+        """Stop all hosts, then raise the first error."""
         ends = await asyncio.gather(*map(self._services.running.stop, hosts), return_exceptions=True)
         if errors := [end for end in ends if isinstance(end, Exception)]:
             raise errors[0]
@@ -296,7 +286,6 @@ class ChangeRun:
         return f"{names} was started again, but is not ready: {next(filter(None, map(_issue, restored)))}"
 
     async def _wait(self, condition: Callable[[], bool], seconds: float, *, can_stop: bool) -> bool:
-        """Return whether the condition came true in time."""
         ends = self._services.clock() + seconds
         while not condition():
             if can_stop and self._cancelled:
@@ -308,7 +297,6 @@ class ChangeRun:
 
 
 def _issue(host: ModelHost) -> str | None:
-    """Return why a host is not ready, if it is not."""
     return "; ".join(f"{pair}: {why}" for pair, why in list(host.issues.items())[:3]) or None
 
 

@@ -19,8 +19,7 @@ ENGINE_OVERHEAD_BYTES: Final = 1024 * MIB
 # What must stay free: requests in flight, page tables, other processes.
 MARGIN_BYTES: Final = 256 * MIB
 WEIGHT_FILES: Final = frozenset({".safetensors", ".bin", ".pt", ".pth", ".gguf"})
-# Bytes per value; a catalog's dtype may differ from the file's.
-TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}
+TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}  # bytes per value
 
 # Limit, usage and reclaimable page cache of a control group, by version.
 _V2 = ("memory.max", "memory.current", "inactive_file")
@@ -28,7 +27,7 @@ _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 class MemorySource(Protocol):
-    """Memory and device of the machine; the real one is ``MachineMemory``."""
+    """The machine's memory and device; the real one is ``MachineMemory``."""
 
     def available_bytes(self) -> int:
         """Return the bytes that a new process may use."""
@@ -41,7 +40,7 @@ class MemorySource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeed:
-    """Bytes that a model's engine needs in the server's memory."""
+    """Bytes of an engine in the server's memory."""
 
     weights: int
     kv_cache: int
@@ -49,17 +48,14 @@ class MemoryNeed:
 
     @property
     def total(self) -> int:
-        """All together."""
+        """Their sum."""
         return self.weights + self.kv_cache + self.overhead
 
 
 def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
-    """Return an engine's need; reads the sizes of files.
+    """Return an engine's need, or raise ChangeRefusedError; reads sizes of files.
 
-    On another device than the CPU weights and cache are not in the server's memory.
-
-    Raises:
-        ChangeRefusedError: the size of the weights or of the cache is not known.
+    Only on the CPU weights and cache are in the server's memory.
     """
     if device != "cpu":
         return MemoryNeed(0, 0)
@@ -80,11 +76,7 @@ def need_of(entry: ModelEntry, device: str) -> MemoryNeed:
 
 
 def check_available(entry: ModelEntry, unloaded: Iterable[ModelEntry], available: int, device: str) -> None:
-    """Require memory for an entry after the others were unloaded.
-
-    Raises:
-        ChangeRefusedError: it does not suffice, or is not known while nothing is unloaded.
-    """
+    """As :func:`check_memory`, after others were unloaded, whose need may be unknown."""
     others = list(unloaded)
     try:
         need, freed = need_of(entry, device), sum(need_of(other, device).total for other in others)
@@ -96,11 +88,7 @@ def check_available(entry: ModelEntry, unloaded: Iterable[ModelEntry], available
 
 
 def check_memory(entry: ModelEntry, need: MemoryNeed, available: int, freed: int = 0) -> None:
-    """Require enough memory; ``freed`` bytes are those of a model unloaded before.
-
-    Raises:
-        ChangeRefusedError: it does not suffice; gives the figures in MiB.
-    """
+    """Raise ChangeRefusedError with the figures if memory, ``freed`` before included, is short."""
     if need.total + MARGIN_BYTES <= available + freed:
         return
     hint = "" if freed else ' Give the server more, or unload the old model first ("swap": true).'
@@ -113,11 +101,7 @@ def check_memory(entry: ModelEntry, need: MemoryNeed, available: int, freed: int
 
 
 def check_shares(entry: ModelEntry, loaded: Iterable[ModelEntry], device: str) -> None:
-    """Require that the models on one GPU fit by their shares.
-
-    Raises:
-        ChangeRefusedError: one has no share, or together they have more than the whole.
-    """
+    """Require shares of at most 1 of one GPU, or raise ChangeRefusedError."""
     if device == "cpu":
         return
     models = [*loaded, entry]
@@ -144,7 +128,7 @@ def check_shares(entry: ModelEntry, loaded: Iterable[ModelEntry], device: str) -
 
 
 def _growth(entry: ModelEntry, folder: Path | None) -> float:
-    """Return how much larger the weights are in memory than on disk."""
+    """Return how much larger weights are in memory than on disk."""
     wanted = TYPE_BYTES.get(str(entry.engine.get("dtype", "auto")))
     try:
         config = json.loads(((folder or Path()) / "config.json").read_text())
@@ -167,21 +151,14 @@ def _folder(entry: ModelEntry) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class MachineMemory:
-    """Memory of this machine and container.
+    """Memory of this machine and container; ``device`` may take seconds."""
 
-    ``root`` is ``/``. ``device_type`` names the engines' device; it may take seconds.
-    """
-
-    device_type: Callable[[], str]
+    device: Callable[[], str]
     root: Path = Path("/")
 
     def available_bytes(self) -> int:
-        """Return the bytes that all limits leave to a new process."""
+        """Return the bytes that all limits leave."""
         return min((self._machine_bytes(), *self._group_bytes()))
-
-    def device(self) -> str:
-        """Return the engines' device: ``cpu``, ``cuda``."""
-        return self.device_type()
 
     def _machine_bytes(self) -> int:
         for line in (self.root / "proc/meminfo").read_text().splitlines():
@@ -190,20 +167,15 @@ class MachineMemory:
         raise OSError("/proc/meminfo has no MemAvailable")
 
     def _group_bytes(self) -> Iterator[int]:
-        """Yield what each control group above this process has left."""
-        try:
-            lines = (self.root / "proc/self/cgroup").read_text().splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
+        groups = self.root / "proc/self/cgroup"
+        for line in groups.read_text().splitlines() if groups.is_file() else ():
             _, controllers, path = line.split(":", 2)
             if controllers == "":
-                yield from self._left(self.root / "sys/fs/cgroup", path, _V2)
+                yield from self._left(self.root / "sys/fs/cgroup", path, *_V2)
             elif "memory" in controllers.split(","):
-                yield from self._left(self.root / "sys/fs/cgroup/memory", path, _V1)
+                yield from self._left(self.root / "sys/fs/cgroup/memory", path, *_V1)
 
-    def _left(self, mount: Path, path: str, files: tuple[str, str, str]) -> Iterator[int]:
-        limit_file, usage_file, cache_key = files
+    def _left(self, mount: Path, path: str, limit_file: str, usage_file: str, cache_key: str) -> Iterator[int]:
         own = mount / path.lstrip("/")
         # Inside a container the path is the host's, and its own group is the mount itself.
         for folder in dict.fromkeys((own, *own.parents)):

@@ -21,7 +21,7 @@ _LOADED: Final = frozenset({EntryState.CHANGED, EntryState.NEW})
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One entry in the place of hosts; without an entry, they leave."""
+    """One entry in the place of hosts; without it, they leave."""
 
     entry: ModelEntry | None
     ranks: Mapping[LanguagePair, int]
@@ -40,8 +40,12 @@ class CatalogComparison:
         """The pairs that the catalog's entries serve."""
         return frozenset(pairs_of(self.catalog.hosted))
 
+    def is_gone(self, host: ModelHost) -> bool:
+        """Return whether the host's entry is gone."""
+        return self.states[host.entry.name] is EntryState.GONE
+
     def order(self, host: ModelHost) -> int:
-        """Return a host's place in the catalog; the last without one."""
+        """Return a host's place in the catalog, else the last."""
         names = [entry.name for entry in self.catalog.hosted]
         return names.index(host.entry.name) if host.entry.name in names else len(names)
 
@@ -52,34 +56,22 @@ def pairs_of(entries: Iterable[ModelEntry]) -> Iterator[LanguagePair]:
 
 
 def compare(catalog: Catalog, hosts: Iterable[ModelHost], commits: Mapping[str, str | None]) -> CatalogComparison:
-    """Compare the catalog with the hosts; reads files.
-
-    ``commits`` are the revisions that engines report, by host.
-
-    Raises:
-        CatalogRefusedError: a model's files cannot be read.
-    """
+    """Compare catalog and hosts by files and engines' ``commits``, or raise CatalogRefusedError."""
     hosted = {host.entry.name: host for host in hosts}
-    states: dict[str, EntryState] = {}
-    for entry in catalog.hosted:
-        host = hosted.get(entry.name)
-        if host is None:
-            states[entry.name] = EntryState.NEW
-        else:
-            differs = _differs(host, entry, commits.get(entry.name))
-            states[entry.name] = EntryState.CHANGED if differs else EntryState.SAME
-    for name in hosted:
-        states.setdefault(name, EntryState.GONE)
-    return CatalogComparison(catalog, states)
+    states = {entry.name: _state(hosted.get(entry.name), entry, commits.get(entry.name)) for entry in catalog.hosted}
+    gone = dict.fromkeys((name for name in hosted if name not in states), EntryState.GONE)
+    return CatalogComparison(catalog, states | gone)
 
 
-def _differs(host: ModelHost, entry: ModelEntry, commit: str | None) -> bool:
+def _state(host: ModelHost | None, entry: ModelEntry, commit: str | None) -> EntryState:
+    if host is None:
+        return EntryState.NEW
     if entry != host.entry:
-        return True
+        return EntryState.CHANGED
     if host.revision is None or host.engine is None:
-        return False  # it loads what is on disk anyway
+        return EntryState.SAME  # it loads what is on disk anyway
     try:
-        return model_revision(entry, commit) != host.revision
+        return EntryState.SAME if model_revision(entry, commit) == host.revision else EntryState.CHANGED
     except OSError as error:
         raise CatalogRefusedError(f"The weights of {entry.name} cannot be read: {error}.") from error
 
@@ -88,11 +80,10 @@ def plan_changes(hosts: Sequence[ModelHost], compared: CatalogComparison, *, rem
     """Return the changes after which the catalog is served, in their order.
 
     An entry takes the place of the host of its name, and of those that share a pair, whose entry is gone, and whose other
-    pairs are served elsewhere. A wanted pair is never without a model in between.
+    pairs are served elsewhere. A wanted pair always has a model.
 
     Raises:
-        ChangeRefusedError: an entry is gone and none takes its place, or a pair would be lost, without ``remove``; or
-            there is no such order.
+        ChangeRefusedError: without ``remove``, an entry has no successor or a pair is lost; or there is no such order.
     """
     waiting: list[ModelEntry] = [entry for entry in compared.catalog.hosted if compared.states[entry.name] in _LOADED]
     if not remove:
@@ -113,16 +104,11 @@ def plan_changes(hosts: Sequence[ModelHost], compared: CatalogComparison, *, rem
         present = [host for host in present if host not in change.replaced]
         loaded += [entry for entry in waiting if entry is change.entry]
         waiting = [entry for entry in waiting if entry is not change.entry]
-    gone = [host for host in present if compared.states[host.entry.name] is EntryState.GONE]
-    return changes + [PlannedChange(None, {}, (host,)) for host in gone]
+    return changes + [PlannedChange(None, {}, (host,)) for host in present if compared.is_gone(host)]
 
 
 def _refuse_losses(hosts: Iterable[ModelHost], compared: CatalogComparison, gained: set[LanguagePair]) -> None:
-    gone = [
-        host.entry.name
-        for host in hosts
-        if compared.states[host.entry.name] is EntryState.GONE and gained.isdisjoint(host.entry.all_pairs)
-    ]
+    gone = [host.entry.name for host in hosts if compared.is_gone(host) and gained.isdisjoint(host.entry.all_pairs)]
     lost = sorted(str(pair) for pair in set(pairs_of(host.entry for host in hosts)) - compared.wanted)
     parts = [f"no longer has {', '.join(gone)}, and no new entry takes the place"] if gone else []
     parts += [f"no longer serves {', '.join(lost)}"] if lost else []
@@ -143,31 +129,19 @@ def _possible(
     wanted = compared.wanted
     for entry in waiting:
         own = [host for host in present if host.entry.name == entry.name]
-        staying = [
-            host for host in present if host not in own and compared.states[host.entry.name] is not EntryState.GONE
-        ]
+        staying = [host for host in present if host not in own and not compared.is_gone(host)]
         served = {*pairs_of([*loaded, entry]), *pairs_of(host.entry for host in staying)}
+        shared = [host for host in present if not set(entry.all_pairs).isdisjoint(host.entry.all_pairs)]
         gone = [
-            host
-            for host in present
-            if compared.states[host.entry.name] is EntryState.GONE
-            and not set(entry.all_pairs).isdisjoint(host.entry.all_pairs)
-            and wanted.intersection(host.entry.all_pairs) <= served
+            host for host in shared if compared.is_gone(host) and wanted.intersection(host.entry.all_pairs) <= served
         ]
-        others = [host for host in present if host not in own and host not in gone]
-        served.update(pairs_of(host.entry for host in others))
+        served.update(pairs_of(host.entry for host in present if host not in own and host not in gone))
         if all(wanted.intersection(host.entry.all_pairs) <= served for host in own):
             yield PlannedChange(entry, compared.catalog.ranks(entry), (*own, *gone))
 
 
 def check_fits(plans: Iterable[PlannedChange], hosts: Iterable[ModelHost], memory: MemorySource, *, swap: bool) -> None:
-    """Check every entry's share of the device, and the first one's memory.
-
-    Reads files.
-
-    Raises:
-        ChangeRefusedError: it does not fit; gives the figures.
-    """
+    """Check each entry's share and the first one's memory, or raise ChangeRefusedError."""
     device, is_first = memory.device(), True
     loaded = {host.entry.name: host.entry for host in hosts}
     for plan in plans:

@@ -29,13 +29,12 @@ from shared.protocol.errors import CatalogRefusedError, ChangeRefusedError, Pair
 
 log = logging.getLogger(__name__)
 
-# An idle engine's stop, on a busy machine. So a hurried rollback is not refused just after the switch.
-UNLOAD_WAIT_SECONDS: Final = 20.0
+UNLOAD_WAIT_SECONDS: Final = 20.0  # an idle engine's stop on a busy machine, so that a hurried rollback is not refused
 
 
 @dataclass(slots=True, eq=False)
 class Reload:
-    """One reload: its changes, one after the other; ``started_at`` is Unix time."""
+    """One reload and its changes; ``started_at`` is Unix time."""
 
     order: ReloadOrder
     compared: CatalogComparison
@@ -48,7 +47,7 @@ class Reload:
         return next((change for change in self.changes if change.step is not ChangeStep.DONE), None)
 
     def report(self) -> ReloadReport:
-        """Return the state as operators see it."""
+        """Return the state for operators."""
         return ReloadReport(
             started_at=self.started_at,
             swap=self.order.swap,
@@ -67,10 +66,7 @@ class Reload:
 
 
 class Reloader:
-    """Reloads of one server's catalog; ``names`` are its entries, empty: all.
-
-    Mutable state: the reload and its run, the last one, and what the catalog said at its beginning.
-    """
+    """Reloads of one server's catalog, the last one too; ``names``: its entries."""
 
     def __init__(
         self,
@@ -96,11 +92,7 @@ class Reloader:
             metrics.model_changes.labels(outcome)
 
     async def reload(self, order: ReloadOrder) -> None:
-        """Begin to serve what the catalog on disk says.
-
-        Raises:
-            PairwayError: refused, or another reload runs; nothing has changed.
-        """
+        """Begin to serve the catalog on disk; a PairwayError changes nothing."""
         async with self._deciding:
             await self._check_free()
             compared = await self._compared()
@@ -123,11 +115,7 @@ class Reloader:
         self._signalled = asyncio.create_task(self._reload_and_log(), name="catalog-reload-by-signal")
 
     def cancel(self) -> None:
-        """End the reload that runs; what has not switched serves on.
-
-        Raises:
-            ChangeRefusedError: none runs, or all of it has switched.
-        """
+        """End the reload; raises ChangeRefusedError if all of it has switched."""
         change = None if self._reload is None else self._reload.current
         if self._reload is None or change is None:
             raise ChangeRefusedError("No reload runs.")
@@ -141,18 +129,17 @@ class Reloader:
         """Return what serves, what the disk says, and the reloads."""
         server = self._services.server
         device = await asyncio.to_thread(self._services.memory.device)
-        states = [(host, "serving") for host in server.hosts] + [(host, "draining") for host in server.routing.draining]
-        known = {host for host, _ in states}
-        states += [(host, "loading") for host in self._services.running if host not in known]
+        states = dict.fromkeys(server.hosts, "serving") | dict.fromkeys(server.routing.draining, "draining")
+        states |= dict.fromkeys((host for host in self._services.running if host not in states), "loading")
         return Models(
-            models=[await asyncio.to_thread(model_line, host, state, device) for host, state in states],
+            models=[await asyncio.to_thread(model_line, host, state, device) for host, state in states.items()],
             catalog=await self._on_disk(),
             reload=None if self._reload is None else self._reload.report(),
             last_reload=None if self._last is None else self._last.report(),
         )
 
     async def close(self) -> None:
-        """Stop the reload that runs; its hosts end with the server's."""
+        """Stop the reload; its hosts end with the server's."""
         tasks = [task for task in (self._signalled, self._task) if task is not None]
         for task in tasks:
             task.cancel()
@@ -166,10 +153,10 @@ class Reloader:
 
     async def _check_free(self) -> None:
         """Wait for an old engine that stops; refuse during a reload."""
-        change = None if self._reload is None else self._reload.current
-        is_last = self._reload is not None and change is self._reload.changes[-1]
-        if self._task is not None and is_last and change is not None and change.step is ChangeStep.UNLOADING:
-            await asyncio.wait({self._task}, timeout=UNLOAD_WAIT_SECONDS)
+        if self._task is not None and self._reload is not None:
+            last = self._reload.changes[-1]
+            if self._reload.current is last and last.step is ChangeStep.UNLOADING:
+                await asyncio.wait({self._task}, timeout=UNLOAD_WAIT_SECONDS)
         if self._services.server.draining:
             raise ChangeRefusedError("This server is stopping.")
         if self._reload is not None and (change := self._reload.current) is not None:
@@ -197,7 +184,6 @@ class Reloader:
         return CatalogOnDisk(entries=entries, issues=[])
 
     async def _run_all(self, reload: Reload) -> None:
-        """Run the changes, until one fails or an operator cancels."""
         for change in reload.changes:
             if self._cancelled:
                 change.end(ChangeOutcome.CANCELLED, "an operator cancelled the reload before it began")
@@ -214,7 +200,6 @@ class Reloader:
         self._reload, self._last = None, reload
 
     def _follow_order(self, compared: CatalogComparison) -> None:
-        """Take over the catalog's order of preference."""
         server = self._services.server
         entries = {entry.name: entry for entry in compared.catalog.hosted}
         for host in server.hosts:

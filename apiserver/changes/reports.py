@@ -12,7 +12,7 @@ from shared.protocol.errors import PairwayError
 
 
 class EntryState(StrEnum):
-    """State of a catalog's entry on disk, against what is loaded."""
+    """State of an entry on disk against what is loaded."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -50,7 +50,7 @@ class ReloadOutcome(StrEnum):
 
 
 class ReloadOrder(BaseModel):
-    """An operator's order to serve what the catalog on disk says."""
+    """An operator's order."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -72,7 +72,7 @@ class ChangeReport(BaseModel):
 
 
 class ReloadReport(BaseModel):
-    """A reload as operators see it; ``started_at`` is Unix time."""
+    """A reload; ``started_at`` is Unix time."""
 
     started_at: float
     swap: bool

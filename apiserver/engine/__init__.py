@@ -1,8 +1,7 @@
 """The engine interface, and vLLM behind it.
 
 - ``interface``: requests, results, engine protocol.
-- ``vllm_engine``: one model in vLLM.
-- ``vllm_adapters``: vLLM's sampling parameters and errors.
+- ``vllm_engine``: one model in vLLM; its sampling parameters and errors.
 - ``vllm_worker``: log-probabilities inside vLLM's processes.
 - ``tokenizer``: texts without control tokens.
 - ``prompt_encoder``: a prompt's token ids.

@@ -18,10 +18,7 @@ class EngineGoneError(Exception):
 
 @dataclass(slots=True)
 class GenerationRequest:
-    """One engine request; a lower ``priority`` goes first.
-
-    ``wants_logprobs``: whether the result has the tokens' log-probabilities, which cost time.
-    """
+    """One engine request; a lower ``priority`` goes first, ``wants_logprobs`` costs time."""
 
     prompt_ids: Sequence[int]
     sampling: Sampling
@@ -34,8 +31,8 @@ class GenerationRequest:
 class GenerationResult:
     """An engine's output, complete only if ``finish_reason`` is ``stop``.
 
-    ``repeats``: the engine stopped a loop. ``leaked_controls``: ``text`` omits control tokens. ``logprobs``, only if
-    requested: each token's natural log-probability, the stop token's last.
+    ``repeats``: the engine stopped a loop. ``leaked_controls``: ``text`` omits control tokens. ``logprobs``: each token's
+    natural log-probability, the stop token's last.
     """
 
     text: str
@@ -80,9 +77,9 @@ class Engine(Protocol):
         ...
 
     def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise text without producing control tokens. Thread-safe.
+        """Tokenise text without control tokens; thread-safe.
 
-        ``first``: whether the text begins the prompt. Some tokenizers add a space only there.
+        ``first`` in the prompt: some tokenizers add a space only there.
         """
         ...
 
@@ -91,23 +88,15 @@ class Engine(Protocol):
         ...
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
-        """Generate one result; cancelling aborts the request.
-
-        Raises:
-            EngineGoneError: the engine is dead.
-        """
+        """Generate one result, or raise EngineGoneError; cancelling aborts the request."""
         ...
 
     async def ping(self) -> None:
-        """Wait for one turn of the engine's loop, perhaps for ever.
-
-        Raises:
-            EngineGoneError: the engine is dead.
-        """
+        """Wait for one turn of its loop, unbounded, or raise EngineGoneError."""
         ...
 
     def progress(self) -> ModelReport:
-        """Return load and progress: ``running`` in the last step, others ``waiting``."""
+        """Return load and progress: ``running`` in the last step."""
         ...
 
     async def stop(self) -> None:

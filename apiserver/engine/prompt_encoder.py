@@ -13,15 +13,14 @@ from apiserver.prompts.pair_prompt import TEXT, ControlToken, PairPrompt, Piece,
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
 
-# Output tokens for n source tokens: 3 n + 32. The highest ratio is about 2.5 (Chinese into English); 32 covers single
-# words.
+# The highest ratio of output to source is about 2.5 (Chinese into English); 32 covers single words.
 BUDGET_PER_TOKEN: Final = 3
 BUDGET_EXTRA: Final = 32
 
 
 @dataclass(slots=True)
 class _Frame:
-    """The prompt around any text; ``before`` and ``after`` join its piece."""
+    """The prompt around any text, whose piece has ``before`` and ``after`` too."""
 
     head: list[int]
     before: str
@@ -44,11 +43,7 @@ class PromptEncoder:
 
     @classmethod
     def of(cls, family: PromptFamily, pair: LanguagePair, engine: Engine) -> PromptEncoder:
-        """Render a family's prompt for a pair.
-
-        Raises:
-            PromptError: the model does not fit the family.
-        """
+        """Render a family's prompt; raises PromptError if the model is of another."""
         return cls(family.for_pair(pair, engine.chat_template, engine.controls), engine, begin=family.begin)
 
     def ids(
@@ -58,12 +53,11 @@ class PromptEncoder:
         counted: Mapping[str, Sequence[int]] | None = None,
         context: str = "",
     ) -> list[int]:
-        """Return the prompt's token ids; ``counted`` is from :meth:`count`."""
+        """Return a prompt's token ids; ``counted`` is from :meth:`count`."""
         frame = self._frame
         if frame is None or terms or context:
             return [*self._begin, *self._piece_ids(self._prompt.pieces(words, terms, context))]
-        body = None if counted is None else counted.get(words)
-        if body is None:
+        if counted is None or (body := counted.get(words)) is None:
             body = self._engine.encode_text(f"{frame.before}{words}{frame.after}", first=frame.is_first)
         return [*frame.head, *body, *frame.tail]
 
@@ -72,8 +66,8 @@ class PromptEncoder:
         frame = self._frame
         if frame is None or frame.before or frame.after:
             return len(self._engine.encode_text(words))
-        counted[words] = self._engine.encode_text(words, first=frame.is_first)
-        return len(counted[words])
+        ids = counted[words] = self._engine.encode_text(words, first=frame.is_first)
+        return len(ids)
 
     def _framed(self) -> _Frame:
         pieces = self._prompt.pieces(TEXT)
@@ -98,17 +92,12 @@ def max_output_tokens(source_tokens: int) -> int:
 
 
 def sampling_for(entry: ModelEntry, engine: Engine) -> Sampling:
-    """Return the model's sampling with its family's stop tokens.
-
-    Raises:
-        PromptError: the tokenizer has none of them.
-    """
+    """Return the sampling with its family's stop tokens, or raise PromptError without."""
     stops = [engine.controls[spelling] for spelling in entry.family.stop if spelling in engine.controls]
     if entry.family.stop and not stops:
-        message = (
+        raise PromptError(
             f"answers of prompt {entry.family.name} end at {' or '.join(entry.family.stop)}, but the tokenizer of "
             f"{entry.path} has no such token: does the model belong to that family?"
         )
-        raise PromptError(message)
     ids = dict.fromkeys((*entry.effective_sampling.stop_token_ids, *stops))
     return entry.effective_sampling.model_copy(update={"stop_token_ids": tuple(ids)})

@@ -1,4 +1,4 @@
-"""Step metrics: an engine's steps and metrics."""
+"""Step metrics: an engine's steps, and vLLM's metrics."""
 
 from __future__ import annotations
 
@@ -15,22 +15,18 @@ from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.samples import Sample
 from typing_extensions import override
 
-# About ten steps of a full batch.
-MAX_PENDING: Final = 1000
+MAX_PENDING: Final = 1000  # about ten steps of a full batch
 
 
 class EngineMetrics:
-    """One engine's metrics, labelled with the model's name.
-
-    ``vllm:cache_config_info`` lacks it: two engines would give one series.
-    """
+    """One engine's metrics; ``vllm:cache_config_info`` lacks the model's name."""
 
     def __init__(self, registry: CollectorRegistry, model: str) -> None:
         self._registry = registry
         self._model = model
 
     def collect(self) -> Iterable[Metric]:
-        """Collect the metrics; add missing model names."""
+        """Yield the metrics, all with the model's name."""
         for metric in self._registry.collect():
             metric.samples = [
                 sample
@@ -42,10 +38,7 @@ class EngineMetrics:
 
 
 class StepHistogram(Histogram):
-    """A histogram that counts in batches, at a quarter the cost.
-
-    Values come from one thread; another one may collect them.
-    """
+    """Histogram of one thread's values, in batches, at a quarter the cost."""
 
     @override
     def _metric_init(self) -> None:
@@ -55,7 +48,7 @@ class StepHistogram(Histogram):
 
     @override
     def observe(self, amount: float, exemplar: dict[str, str] | None = None) -> None:
-        """Keep a value; drop exemplars."""
+        """Keep a value for the next batch."""
         self._pending.append(amount)
         if len(self._pending) >= MAX_PENDING:
             self._count()
@@ -75,7 +68,7 @@ class StepHistogram(Histogram):
 
 
 class StepCounter:
-    """One engine's progress in EngineCore's steps; ``limit`` is its batch size."""
+    """Progress in EngineCore's steps; ``limit`` is the batch size."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -92,7 +85,7 @@ class StepCounter:
 
 
 def stat_loggers(registry: CollectorRegistry, steps: StepCounter) -> list[Any]:
-    """Return vLLM's loggers for one engine.
+    """Return one engine's loggers.
 
     In vLLM's default registry, a second engine would remove the first one's metrics.
     """

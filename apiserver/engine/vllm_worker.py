@@ -1,7 +1,7 @@
 """vLLM worker extension: log-probabilities of sampled tokens, without their ranks.
 
-vLLM computes each token's rank by a kernel that the first request compiles: 17 s in which the engine stands still, and
-without a C++ compiler it dies. Runs inside vLLM's processes (docs/decisions/0036-confidence.md).
+Ranks need a kernel that the first request compiles: 17 s in which the engine stands still, and without a C++ compiler it
+dies. Runs inside vLLM's processes (docs/decisions/0036-confidence.md).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SampledLogprobs:
 
 
 def gather_sampled(logprobs: torch.Tensor, num_logprobs: int, token_ids: torch.Tensor) -> LogprobsTensors:
-    """Return each row's log-probability of its token, without ranks."""
+    """Return each row's log-probability of its token."""
     if num_logprobs:  # only prompts of other clients of vLLM; ours ask for 0
         return Sampler.gather_logprobs(logprobs, num_logprobs, token_ids)
     ids = token_ids.unsqueeze(-1)

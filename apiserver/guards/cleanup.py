@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from shared.languages import LanguagePair, display_name, language_name, own_name
 
-# A catalog serves a few dozen languages.
-CACHED_LABELS: Final = 512
+CACHED_LABELS: Final = 512  # a catalog serves a few dozen languages
 
 _CONTROL_NAMES: Final = (
     r"bos|eos|pad|unk|sep|cls|mask|/?s|end_of_turn|start_of_turn|end_of_text|endoftext|eod|eot|/?think(?:ing)?|"
@@ -99,17 +98,13 @@ REFUSAL: Final = re.compile(
     r"|i['’]m unable to (?:translate|assist|help with|fulfil|comply)|please provide (?:the|me with the) text)(?![^\W_])",
     re.IGNORECASE,
 )
-# Nested: a label, quotes inside bold, a code fence around a preamble.
-MAX_WRAPPINGS: Final = 4
+MAX_WRAPPINGS: Final = 4  # nested: a label, quotes inside bold, a code fence around a preamble
 # Everything removed has one of these, except quotes; most outputs have none.
 _SIGN: Final = re.compile(r"[<\[:：\n`]")
 # French and Swiss spelling needs no-break spaces.
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _QUOTE: Final = re.compile("[\"“”„«»‹›「」『』`]|(?<![^\\W_])['‘’]|['’](?![^\\W_])")
-_QUOTES: Final = (
-    *('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"),
-    *("****", "__"),
-)
+_QUOTES: Final = (*('""', "“”", "„“", "„”", "””", "«»", "»«", "‹›", "「」", "『』", "``", "''", "‘’"), *("****", "__"))
 _FENCE: Final = re.compile(r"\s*```[\w-]{0,16}[ \t]*(?:\n|(?<=```))")
 _WRAPPING_TAG: Final = re.compile(
     r"\s*<(/?)(target|translation|translated_text|translated|output|result|answer|text|tgt|source_text|target_text)>\s*",
@@ -255,7 +250,6 @@ def _without_preamble(text: str, source: str, pair: LanguagePair) -> str | None:
 
 
 def _without_quotes(text: str, source: str) -> str | None:
-    """Remove quotes around the whole text if the source has none."""
     core = text.strip()
     if core[:1].isalnum():
         return None

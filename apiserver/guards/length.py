@@ -17,7 +17,7 @@ _OTHER: Final = 1.10  # the mean
 
 
 class _Tolerance(NamedTuple):
-    """Allowed deviation: multiples of the length's root; shares for long texts."""
+    """Allowed deviation: multiples of the length's root, shares for long texts."""
 
     roots_below: float
     roots_above: float
@@ -30,10 +30,8 @@ _MEASURED: Final = _Tolerance(roots_below=3.2, roots_above=4.5, share_below=0.6,
 # Japanese omits implied words.
 _TERSE: Final = _MEASURED._replace(roots_below=3.8)
 _UNMEASURED: Final = _Tolerance(roots_below=4.5, roots_above=6.0, share_below=0.4, share_above=2.5)
-# More than the pairs of a few models.
-_CACHED_PAIRS: Final = 1024
-# "OK" can become "In Ordnung".
-_PHRASE: Final = 10.0
+_CACHED_PAIRS: Final = 1024  # more than the pairs of a few models
+_PHRASE: Final = 10.0  # "OK" can become "In Ordnung"
 
 
 class LengthBand(NamedTuple):

@@ -28,8 +28,7 @@ _KIN: Final = (
     frozenset({"id", "ms"}),
     frozenset({"zh", "yue", "wuu"}),
 )
-# Fewer letters do not show their language.
-MIN_LETTERS: Final = 10
+MIN_LETTERS: Final = 10  # fewer letters do not show their language
 # Of the detector's shares, if a text is in another language.
 MOST_OF_TARGET: Final = 0.02
 LEAST_OF_OTHER: Final = 0.5
@@ -38,24 +37,19 @@ _SHARED_SCRIPTS: Final = frozenset({LATIN, "Cyrl", "Arab", "Deva"})
 # Of letters of a third script beyond the source's: least number and share of the weight.
 MIN_INTRUDERS: Final = 2
 INTRUDERS_SHARE: Final = 0.05
-# This many letters in Han alone are Chinese: Japanese titles may have fewer.
-MOST_HAN: Final = {"Kana": 12, "Hang": 4}
-# More weight in the source's script cannot be names.
-FOREIGN_SHARE: Final = 1 / 3
-# In scripts without capitals, this many letters count as one plain word.
-LETTERS_PER_WORD: Final = 4
+MOST_HAN: Final = {"Kana": 12, "Hang": 4}  # this many letters in Han alone are Chinese: Japanese titles may have fewer
+FOREIGN_SHARE: Final = 1 / 3  # more weight in the source's script cannot be names
+LETTERS_PER_WORD: Final = 4  # in scripts without capitals, this many letters count as one plain word
 # Of longer texts, one half may be untranslated.
 WINDOW: Final = 60
 _WORD: Final = re.compile(r"[^\W\d_]+")
-# Letters that may have no case; nearly all texts have none.
-_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")
+_BEHIND_CASED: Final = re.compile("[^\0-\u01ba\\W]")  # letters that may have no case; nearly all texts have none
 
 
 class PairLabels(NamedTuple):
-    """Labels accepted for a pair's target; none if the model does not know it.
+    """Labels of a pair's target and its kin, without the source's.
 
-    They include languages that it often confuses with the target, except the source. ``are_kin``: a sentence may be
-    right in both languages.
+    ``are_kin``: a sentence may be right in both languages.
     """
 
     accepted: frozenset[str]
@@ -63,10 +57,7 @@ class PairLabels(NamedTuple):
 
 
 class OutputLanguage:
-    """Detection with the library's model of 1 MB.
-
-    Thread-safe: a prediction changes nothing, and holds the interpreter's lock.
-    """
+    """Thread-safe detection: a prediction changes nothing, and holds the interpreter's lock."""
 
     def __init__(self) -> None:
         self._library = LangDetector(LangDetectConfig(model="lite", max_input_length=MAX_CHARS))
@@ -168,7 +159,6 @@ def _lower_case_words(text: str) -> int:
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Compare letters and digits, ignoring case and width."""
     return all(starmap(eq, zip_longest(_letters_and_digits(text), _letters_and_digits(other))))
 
 

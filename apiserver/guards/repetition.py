@@ -38,10 +38,7 @@ def is_loop(source: str, output: str) -> bool:
 
 
 def count_repetitions(text: str, phrase_weight: float) -> RepetitionCounts:
-    """Count repetitions in a text's last part.
-
-    A phrase has at least ``phrase_weight`` (scripts.py). A repetition cut off by the end does not count.
-    """
+    """Count whole repetitions at a text's end; ``phrase_weight`` is a phrase's least."""
     tokens = "\n".join(_TOKEN.findall(text)[-MAX_TOKENS:]).casefold().split("\n")
     words = phrase = 1
     may_repeat = len(tokens) - len(set(tokens)) >= 2  # in most texts no token occurs three times

@@ -12,8 +12,7 @@ from typing import Final, Literal
 
 from shared.languages import language_and_script
 
-# A catalog serves a few dozen languages.
-CACHED_TAGS: Final = 512
+CACHED_TAGS: Final = 512  # a catalog serves a few dozen languages
 # More than the letters of Chinese.
 CACHED_LETTERS: Final = 8192
 LATIN: Final = "Latn"

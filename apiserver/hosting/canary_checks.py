@@ -6,9 +6,8 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from apiserver.catalog import canary_texts
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError
 from apiserver.scheduling.work_item import WorkItem
@@ -21,14 +20,17 @@ from shared.protocol.translate_request import TranslateRequest
 log = logging.getLogger(__name__)
 
 
-def canary_work(pair: LanguagePair, text: str, timeout: float, clock: Callable[[], float]) -> WorkItem:
-    """Return a canary's work item; ``timeout`` is in seconds."""
-    request = TranslateRequest(text=text, source_lang=pair.source, target_lang=pair.target)
-    return WorkItem(request, pair, Deadline.after(timeout, clock), f"canary-{uuid.uuid4().hex}", canary=True)
+def canary_issue(source: str, output: str) -> str | None:
+    """Return the issue of a canary's translation: empty, or a copy."""
+    answer = output.strip()
+    if not answer:
+        return "the canary's translation is empty"
+    if answer.casefold() == source.strip().casefold():
+        return "the canary came back untranslated"
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class CanaryRound:
+class CanaryRound(NamedTuple):
     """Result of one round of canaries."""
 
     passed: int
@@ -37,7 +39,7 @@ class CanaryRound:
 
 
 class CanaryChecks:
-    """Canaries of one model's pairs; ``timeout`` is in seconds."""
+    """Canaries of one model's pairs; ``timeout`` in seconds."""
 
     def __init__(self, entry: ModelEntry, timeout: float, clock: Callable[[], float]) -> None:
         self._entry = entry
@@ -69,7 +71,10 @@ class CanaryChecks:
         source = self._entry.canary(pair) or ""
         try:
             async with asyncio.timeout(self._timeout):
-                (result,) = await translator.translate(canary_work(pair, source, self._timeout, self._clock))
+                request = TranslateRequest(text=source, source_lang=pair.source, target_lang=pair.target)
+                deadline = Deadline.after(self._timeout, self._clock)
+                work = WorkItem(request, pair, deadline, f"canary-{uuid.uuid4().hex}", canary=True)
+                (result,) = await translator.translate(work)
         except TimeoutError:
             return self._too_late
         except EngineGoneError:
@@ -79,7 +84,7 @@ class CanaryChecks:
         except Exception as error:  # any error means that the pair does not work
             log.exception("canary raised", extra={"model": self._entry.name, "pair": str(pair)})
             return f"its canary failed: {type(error).__name__}"
-        issue = canary_texts.canary_issue(source, result.translation or "")
-        # The guards of names and numbers may be wrong about a canary of the catalog, and no such text is a sign of a dead model.
+        issue = canary_issue(source, result.translation or "")
+        # Guards of names and numbers may be wrong, and a changed one is no sign of a dead model.
         faults = [warning for warning in result.warnings if not warning.values]
         return issue or (f"its canary: {faults[0].message}" if faults else None)

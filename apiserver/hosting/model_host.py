@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from apiserver.catalog import calibration
 from apiserver.catalog.calibration import Calibration, CalibrationError
@@ -34,14 +34,12 @@ from shared.runtime.background import Loop
 
 log = logging.getLogger(__name__)
 
-# Time until an idle engine's death is seen; requests see it at once.
+# An idle engine's death is seen so late; requests see it at once.
 WATCH_SECONDS: Final = 0.1
 CANARY_RETRY_SECONDS: Final = 10.0
-# A small engine's restart, used before a start was measured.
-START_RETRY_SECONDS: Final = 5.0
+START_RETRY_SECONDS: Final = 5.0  # a small engine's restart, used before a start was measured
 
-# vLLM's default for an API server.
-DEFAULT_MAX_NUM_SEQS: Final = 256
+DEFAULT_MAX_NUM_SEQS: Final = 256  # vLLM's default for an API server
 
 DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
@@ -50,20 +48,15 @@ CANARY_RUNNING: Final = "its canary translation is running"
 STALLED: Final = "its engine stands still"
 
 
-class EngineFactory(Protocol):
-    """Starts a model's engine; the real one is ``VllmEngine.start``."""
-
-    async def __call__(self, entry: ModelEntry) -> Engine:
-        """Return the running engine."""
-        ...
+# Starts a model's engine; the real one is ``VllmEngine.start``.
+EngineFactory = Callable[[ModelEntry], Awaitable[Engine]]
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
     """Settings of a host; times in seconds.
 
-    ``restart_backoff`` is a restart's first pause. After ``stall_seconds`` of silence an engine is suspect; a hanging
-    one loses its pairs within 3 s.
+    ``restart_backoff`` is the first pause. After ``stall_seconds`` of silence an engine is suspect.
     """
 
     canary_timeout: float
@@ -74,10 +67,7 @@ class HostSettings:
 
 @dataclass(frozen=True, slots=True)
 class HostServices:
-    """Services that a server's hosts share; ``start_lock`` serialises engine starts.
-
-    Calibrations are beside ``catalog``; without it, there are none.
-    """
+    """Services that hosts share; ``start_lock`` serialises starts, ``catalog`` has calibrations."""
 
     factory: EngineFactory
     metrics: ApiServerMetrics
@@ -92,8 +82,8 @@ class HostServices:
 class ModelHost:
     """The life of one model; ``ranks`` are its places in the catalog.
 
-    Its state changes only in ``tick``, in the task that it starts, and when it begins or ends to serve. Unless
-    ``is_serving``, its pairs are in no metric.
+    State changes only in ``tick``, its task, and when it begins or ends to serve. Unless ``is_serving``, its pairs are in
+    no metric. ``revision``, of weights and definition, is None before the first start.
     """
 
     def __init__(
@@ -117,7 +107,7 @@ class ModelHost:
         self._clock = services.clock
         self._translator: Translator | None = None
         self._stall_detector: StallDetector | None = None
-        self._revision: str | None = None
+        self.revision: str | None = None
         batch_size = int(entry.engine.get("max_num_seqs", DEFAULT_MAX_NUM_SEQS))
         self.admission = ModelAdmission(batch_size, settings.queue, services.clock)
         # None if the pair is ready.
@@ -140,41 +130,33 @@ class ModelHost:
         return self._reasons[pair] is None and self._translator is not None and self._translator.engine.alive
 
     def translator(self, pair: LanguagePair) -> Translator:
-        """Return the translator for a ready pair.
-
-        Raises:
-            PairUnavailableError: the pair is not ready.
-        """
+        """Return a ready pair's translator, or raise PairUnavailableError."""
         if self._translator is None or not self.ready(pair):
             raise self.unavailable(pair)
         return self._translator
 
     def unavailable(self, pair: LanguagePair) -> PairUnavailableError:
         """Return the error for a pair that cannot be served now."""
-        reason = self._reasons[pair] or DIED
-        return PairUnavailableError(str(pair), reason, retry_after=self.ready_in() or START_RETRY_SECONDS)
+        why, seconds = self._reasons[pair] or DIED, self.ready_in() or START_RETRY_SECONDS
+        return PairUnavailableError(str(pair), why, retry_after=seconds)
 
     def ready_in(self) -> float | None:
-        """Return the whole seconds (1 to 60) until the engine should serve.
-
-        None if it serves now, or never did.
-        """
+        """Return seconds (1 to 60) until it serves; None: now, or unknown."""
         if self._withdrawn is not None:
             return self._restarts.expected_seconds
-        translator = self._translator
-        lives = translator is not None and translator.engine.alive and not self._restarts.is_starting
+        lives = self.engine is not None and self.engine.alive and not self._restarts.is_starting
         return None if lives else self._restarts.seconds_left()
 
     def pair_reports(self) -> dict[str, PairReport]:
         """Return the report of every configured pair."""
-        ready_in = self.ready_in()
+        ready_in, issues = self.ready_in(), self.issues
         return {
             str(pair): PairReport(
                 source=pair.source,
                 target=pair.target,
                 model=self.entry.name,
-                ready=self.ready(pair),
-                why=None if self.ready(pair) else self._reasons[pair] or DIED,
+                ready=pair not in issues,
+                why=issues.get(pair),
                 rank=self.ranks[pair],
                 canary=self.entry.canary(pair),
                 ready_in_s=ready_in,
@@ -183,20 +165,13 @@ class ModelHost:
         }
 
     def progress(self) -> ModelReport | None:
-        """Return the engine's report with capacity and revision; None without an engine."""
-        if self._translator is None:
-            return None
-        return self.admission.with_capacity(self._translator.engine.progress(), self._revision)
+        """Return the engine's report with capacity and revision, if it runs."""
+        return None if self.engine is None else self.admission.with_capacity(self.engine.progress(), self.revision)
 
     @property
     def engine(self) -> Engine | None:
         """The running engine, if any."""
         return None if self._translator is None else self._translator.engine
-
-    @property
-    def revision(self) -> str | None:
-        """Revision of the weights and definition; None before the first start."""
-        return self._revision
 
     @property
     def issues(self) -> dict[LanguagePair, str]:
@@ -209,7 +184,7 @@ class ModelHost:
         self._update_ready_metric()
 
     async def withdraw(self, reason: str) -> None:
-        """Make every pair unready until :meth:`reinstate`; requests in flight go on."""
+        """Make all pairs unready until :meth:`reinstate`; requests in flight go on."""
         self._withdrawn = reason
         await self._cancel_task()
         self._reasons = dict.fromkeys(self.entry.all_pairs, reason)
@@ -222,7 +197,7 @@ class ModelHost:
         self._canaries_due = self._clock()
 
     async def tick(self) -> None:
-        """Run one step: stop, suspect or start the engine; repeat failed canaries."""
+        """Stop, suspect or start the engine; repeat failed canaries."""
         if self._withdrawn is not None:
             return
         if self._task is not None and self._task.done():
@@ -247,9 +222,7 @@ class ModelHost:
     async def close(self) -> None:
         """Stop the task and the engine."""
         await self._cancel_task()
-        if self._stall_detector is not None:
-            self._stall_detector.close()
-            self._stall_detector = None  # it would keep the engine's objects in memory
+        self._end_detector()
         if self._translator is not None:
             await self._translator.engine.stop()
             self._translator = None
@@ -270,7 +243,7 @@ class ModelHost:
                 await asyncio.to_thread(load_names, pairs)
                 await asyncio.to_thread(load_numbers, pairs)
                 commit = engine.progress().revision
-                self._revision = await asyncio.to_thread(model_revision, self.entry, commit)
+                self.revision = await asyncio.to_thread(model_revision, self.entry, commit)
                 calibrations = await asyncio.to_thread(self._read_calibrations, commit)
             except BaseException:  # including a cancelled start
                 await engine.stop()  # otherwise each new try would leave an engine behind
@@ -289,23 +262,19 @@ class ModelHost:
 
     def _read_calibrations(self, commit: str | None) -> Mapping[str, Calibration]:
         """Read the model's calibrations; a wrong file only costs those."""
-        if self._services.catalog is None:
-            return {}
-        path = calibration.path_for(self._services.catalog, self.entry.name)
+        catalog, name = self._services.catalog, self.entry.name
         try:
-            return calibration.read(path, weights_fingerprint(self.entry, commit)) if path.is_file() else {}
+            if catalog is not None and (path := calibration.path_for(catalog, name)).is_file():
+                return calibration.read(path, weights_fingerprint(self.entry, commit))
         except CalibrationError as error:
-            log.warning("calibration not used", extra={"model": self.entry.name, "why": str(error)})
-            return {}
+            log.warning("calibration not used", extra={"model": name, "why": str(error)})
+        return {}
 
     def _canary_task(self, translator: Translator, reason: str | None) -> asyncio.Task[None]:
         return asyncio.create_task(self._check_canaries(translator, reason), name=f"canary:{self.entry.name}")
 
     async def _check_canaries(self, translator: Translator, reason: str | None) -> None:
-        """Check the canaries of unready pairs.
-
-        Meanwhile ``reason`` is why they are not ready; None: still the last one.
-        """
+        """Check unready pairs; meanwhile ``reason`` (None: the last) is why they are."""
         self._canaries_due = self._clock() + CANARY_RETRY_SECONDS
         pairs = [pair for pair, issue in self._reasons.items() if issue is not None]
         if reason is not None:
@@ -327,7 +296,6 @@ class ModelHost:
             log.error("canary failed", extra={**fields, "why": issue})
 
     async def _suspect(self, translator: Translator, silence: float) -> None:
-        """Make a stalled engine's pairs unready until their canaries pass."""
         await self._cancel_task()
         self._reasons = dict.fromkeys(self.entry.all_pairs, STALLED)
         self._update_ready_metric()
@@ -344,10 +312,13 @@ class ModelHost:
         await self._cancel_task()  # first, because a canary that passes now would count for the next engine
         self._schedule_restart(reason)
         self._metrics.engine_deaths.labels(self.entry.name).inc()
+        self._end_detector()
+        await translator.engine.stop()
+
+    def _end_detector(self) -> None:
         if self._stall_detector is not None:
             self._stall_detector.close()
-            self._stall_detector = None
-        await translator.engine.stop()
+            self._stall_detector = None  # it would keep the engine's objects in memory
 
     async def _cancel_task(self) -> None:
         if self._task is not None:

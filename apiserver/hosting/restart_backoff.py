@@ -10,15 +10,14 @@ from typing import Final
 from shared.runtime.background import ExponentialBackoff
 
 MAX_BACKOFF_SECONDS: Final = 30.0
-# After this long the next restart begins with the short pause.
-HEALTHY_AFTER_SECONDS: Final = 60.0
+HEALTHY_AFTER_SECONDS: Final = 60.0  # after this long the next restart begins with the short pause
 # Bounds of the times that clients get.
 MIN_RETRY_SECONDS: Final = 1
 MAX_RETRY_SECONDS: Final = 60
 
 
 class RestartBackoff:
-    """Times of one model's starts; ``backoff`` is the first pause in seconds."""
+    """Times of one model's starts, in seconds; ``backoff`` is the first pause."""
 
     def __init__(self, backoff: float, clock: Callable[[], float], rng: Random) -> None:
         self._backoff = ExponentialBackoff(backoff, MAX_BACKOFF_SECONDS, HEALTHY_AFTER_SECONDS)
@@ -36,15 +35,15 @@ class RestartBackoff:
 
     @property
     def is_starting(self) -> bool:
-        """Whether a start has begun and its canaries are not finished."""
+        """Whether a start or its canaries run."""
         return self._start_began_at is not None
 
     def start_begun(self) -> None:
-        """Record a start's beginning."""
+        """Record the beginning of a start."""
         self._start_began_at = self._clock()
 
     def start_ended(self, *, ready: bool) -> None:
-        """Record the end of a start's canaries; ``ready``: at least one passed."""
+        """Record the end of its canaries; ``ready``: one passed."""
         if self._start_began_at is None:
             return
         self._up_since = self._clock()
@@ -53,7 +52,7 @@ class RestartBackoff:
         self._start_began_at = None
 
     def schedule(self) -> float:
-        """Schedule the next start; return the seconds until then (± 20 %)."""
+        """Schedule the next start; return the pause (± 20 %)."""
         pause = self._backoff.end(self._served())
         self._due_at = self._clock() + pause * self._rng.uniform(0.8, 1.2)
         self._start_began_at = self._up_since = None
@@ -65,17 +64,17 @@ class RestartBackoff:
         return None if self._start_seconds is None else _bounded(self._start_seconds)
 
     def seconds_left(self) -> float | None:
-        """Return whole seconds until the engine should serve; None if never measured."""
+        """Return whole seconds until it should serve; None if never measured."""
         if self._start_seconds is None:
             return None
         now = self._clock()
         if self._start_began_at is not None:
-            left = self._start_began_at + self._start_seconds - now
+            pause = self._start_began_at - now
         elif self._up_since is not None:  # it died, and no restart is scheduled yet
-            left = self._backoff.next_pause(self._served()) + self._start_seconds
+            pause = self._backoff.next_pause(self._served())
         else:
-            left = max(0.0, self._due_at - now) + self._start_seconds
-        return _bounded(left)
+            pause = max(0.0, self._due_at - now)
+        return _bounded(pause + self._start_seconds)
 
     def _served(self) -> float | None:
         return None if self._up_since is None else self._clock() - self._up_since

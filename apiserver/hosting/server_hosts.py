@@ -18,10 +18,7 @@ from shared.runtime.background import Loop
 
 @dataclass(frozen=True, slots=True)
 class HostBuilder:
-    """Settings and services of all hosts of a server.
-
-    ``factory_beside`` starts engines beside others on one device.
-    """
+    """Parts of a server's hosts; ``factory_beside`` starts engines that share a device."""
 
     settings: HostSettings
     services: HostServices
@@ -32,16 +29,13 @@ class HostBuilder:
         return ModelHost(entry, ranks, self.settings, self.services)
 
     def candidate(self, entry: ModelEntry, ranks: Mapping[LanguagePair, int], *, beside: bool) -> ModelHost:
-        """Return a host that does not serve yet; ``beside``: while others run."""
+        """Return a host that does not serve yet; ``beside`` others that run."""
         services = replace(self.services, factory=self.factory_beside) if beside else self.services
         return ModelHost(entry, ranks, self.settings, services, is_serving=False)
 
 
 class RunningHosts:
-    """All hosts of a server with their loops, serving or not.
-
-    The loops of ``hosts`` start with the block; its end stops all. Mutable state: hosts with their loops and tasks.
-    """
+    """Hosts of a server, with loops and tasks; the block runs them."""
 
     def __init__(self, hosts: Sequence[ModelHost], metrics: ApiServerMetrics) -> None:
         self._metrics = metrics
@@ -92,16 +86,12 @@ class RunningHosts:
         self._tasks[host] = asyncio.create_task(loop.run(), name=loop.name)
 
 
-# Requested pairs whose serving pairs are cached: many more than clients request.
-CACHED_PAIRS: Final = 1024
+CACHED_PAIRS: Final = 1024  # many more than clients request
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The hosts of one server; immutable, replaced as a whole.
-
-    ``hosts`` serve, in order of preference. ``draining`` ones finish their requests.
-    """
+    """Serving hosts, in order of preference, and draining ones; never changed."""
 
     hosts: tuple[ModelHost, ...]
     by_pair: Mapping[LanguagePair, tuple[ModelHost, ...]]
@@ -120,7 +110,7 @@ class Routing:
         return cls(tuple(hosts), by_pair, serving, draining)
 
     def switched(self, hosts: Sequence[ModelHost], leaving: Sequence[ModelHost] = ()) -> Routing:
-        """Return the routing to ``hosts``, while those that leave drain."""
+        """Return the routing to ``hosts``, while others drain."""
         return Routing.of(hosts, (*self.draining, *leaving))
 
     def without(self, left: ModelHost) -> Routing:

@@ -1,7 +1,4 @@
-"""Stall detector: whether an engine makes steps, or answers pings while idle.
-
-Heartbeats come from the API process, and say nothing about its engine's process.
-"""
+"""Stall detector: whether an engine makes steps, or answers pings while idle."""
 
 from __future__ import annotations
 
@@ -11,10 +8,8 @@ from typing import Final
 
 from apiserver.engine.interface import Engine
 
-# A ping costs less than 1 ms of CPU.
-PING_SECONDS: Final = 0.25
-# Most silence that one check counts: after a blocked event loop, steps may not have been read yet.
-MAX_SECONDS_PER_CHECK: Final = 0.5
+PING_SECONDS: Final = 0.25  # a ping costs less than 1 ms of CPU
+MAX_SECONDS_PER_CHECK: Final = 0.5  # after a blocked event loop, steps may not have been read yet
 
 
 class StallDetector:
@@ -29,17 +24,17 @@ class StallDetector:
         self.silence = 0.0
 
     def update(self) -> float:
-        """Return the engine's seconds of silence, and ping it.
-
-        Silence is no step while work waits, or no answer to a ping while idle. Call it several times a second.
-        """
+        """Return the seconds of silence; call it several times a second."""
         now = self._clock()
         passed, self._checked_at = min(now - self._checked_at, MAX_SECONDS_PER_CHECK), now
         progress = self._engine.progress()
         moved, self._steps = progress.steps != self._steps, progress.steps
-        answered = self._drop_answered_ping()
+        if self._ping is not None and self._ping.done():
+            if not self._ping.cancelled():
+                self._ping.exception()  # retrieves its error; the host notices a death itself
+            self._ping = None
         # An engine that answers pings but makes no step is stuck.
-        owes = progress.running + progress.waiting > 0 or not answered
+        owes = progress.running + progress.waiting > 0 or self._ping is not None
         self.silence = self.silence + passed if owes and not moved else 0.0
         if self._ping is None and now - self._pinged_at >= PING_SECONDS:
             self._pinged_at = now
@@ -51,11 +46,3 @@ class StallDetector:
         if self._ping is not None:
             self._ping.cancel()
             self._ping = None
-
-    def _drop_answered_ping(self) -> bool:
-        """Drop an answered ping; return whether none is in flight."""
-        if self._ping is not None and self._ping.done():
-            if not self._ping.cancelled():
-                self._ping.exception()  # retrieves its error; the host notices a death itself
-            self._ping = None
-        return self._ping is None

@@ -1,7 +1,7 @@
-"""Built-in prompt families, as in the models' cards.
+"""Built-in prompt families.
 
-Sources: the models' cards or READMEs of November 2026, unless a comment names another. Families are greedy if a card
-advises beam search, because vLLM's engine has none.
+Sources: the models' cards or READMEs of November 2026, unless a comment names another. Where a card advises beam search,
+which vLLM's engine lacks, families are greedy.
 """
 
 from __future__ import annotations
@@ -35,28 +35,21 @@ _HUNYUAN_LANGUAGES: Final = _tags(
     "zh en fr pt es ja tr ru ar ko th it de vi ms id fil hi zh-Hant pl cs nl km my fa gu ur te mr he bn ta uk bo kk mn "
     "ug yue"
 )
-_HUNYUAN_ENGLISH: Final = {
-    "zh-Hant": "Traditional Chinese",
-    **dict.fromkeys(("zh-TW", "zh-HK"), "Traditional Chinese"),
-    "zh-CN": "Chinese",
-}
-_HUNYUAN_CHINESE: Final = {
-    "zh-Hant": "繁体中文",
-    **dict.fromkeys(("zh-TW", "zh-HK"), "繁体中文"),
-    "zh-CN": "中文",
-    "id": "印尼语",
-}
+_TRADITIONAL: Final = ("zh-Hant", "zh-TW", "zh-HK")
+_HUNYUAN_ENGLISH: Final = {**dict.fromkeys(_TRADITIONAL, "Traditional Chinese"), "zh-CN": "Chinese"}
+_HUNYUAN_CHINESE: Final = {**dict.fromkeys(_TRADITIONAL, "繁体中文"), "zh-CN": "中文", "id": "印尼语"}
 _HUNYUAN_SAMPLING: Final = Sampling(temperature=0.7, top_p=0.6, top_k=20, repetition_penalty=1.05)
 # HY-MT1.5's card: "<sn></sn>" around formatted words, to keep in place.
 _HUNYUAN_PLACEHOLDERS: Final = PlaceholderStyle(open="<s{n}>", close="</s{n}>", alone="<s{n}/>")
 _HUNYUAN_TERM_LINE: Final = "{term} 翻译成 {translation}"
 
+_HUNYUAN_SEGMENT: Final = MessageTemplate(
+    "Translate the following segment into {target}, without additional explanation.\n\n{text}", names=_HUNYUAN_ENGLISH
+)
+
 _HUNYUAN_MT: Final = PromptFamily(
     "hunyuan-mt",
-    MessageTemplate(
-        "Translate the following segment into {target}, without additional explanation.\n\n{text}",
-        names=_HUNYUAN_ENGLISH,
-    ),
+    _HUNYUAN_SEGMENT,
     chat=True,
     chinese=MessageTemplate("把下面的文本翻译成{target}，不要额外解释。\n\n{text}", "zh", _HUNYUAN_CHINESE),
     stop=("<|eos|>",),  # the card's stop_token_ids: [127960]; finetune.py names the token
@@ -66,19 +59,17 @@ _HUNYUAN_MT: Final = PromptFamily(
     regional=True,
 )
 
-_HY_CHINESE: Final = "将以下文本翻译为{target}，注意只需要输出翻译后的结果，不要额外解释："
+_HY_TASK: Final = "将以下文本翻译为{target}，注意只需要输出翻译后的结果，不要额外解释："
+_HY_CHINESE: Final = MessageTemplate(f"{_HY_TASK}\n\n{{text}}", "zh", _HUNYUAN_CHINESE)
 
 _HY_MT15: Final = PromptFamily(
     "hy-mt1.5",
-    MessageTemplate(
-        "Translate the following segment into {target}, without additional explanation.\n\n{text}",
-        names=_HUNYUAN_ENGLISH,
-    ),
+    _HUNYUAN_SEGMENT,
     chat=True,
-    chinese=MessageTemplate(f"{_HY_CHINESE}\n\n{{text}}", "zh", _HUNYUAN_CHINESE),
+    chinese=_HY_CHINESE,
     # The card's only wordings for terms and context, for all languages; one line break before the text, not two.
     terms=MessageTemplate(
-        f"参考下面的翻译：\n{{terms}}\n\n{_HY_CHINESE}\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
+        f"参考下面的翻译：\n{{terms}}\n\n{_HY_TASK}\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
     ),
     context=MessageTemplate(
         "{context}\n参考上面的信息，把下面的文本翻译成{target}，注意不需要翻译上文，也不要额外解释：\n{text}",
@@ -99,7 +90,7 @@ _HY_MT2: Final = PromptFamily(
         names=_HUNYUAN_ENGLISH,
     ),
     chat=True,
-    chinese=MessageTemplate(f"{_HY_CHINESE}\n\n{{text}}", "zh", _HUNYUAN_CHINESE),
+    chinese=_HY_CHINESE,
     terms=MessageTemplate(
         "Reference the following translations:\n{terms}\n\nTranslate the following text into {target}. Note that you "
         "must ONLY output the translated result without any additional explanation:\n\n{text}",
@@ -107,7 +98,7 @@ _HY_MT2: Final = PromptFamily(
         term_line="{term} translates to {translation}",
     ),
     chinese_terms=MessageTemplate(
-        f"参考下面的翻译：\n{{terms}}\n{_HY_CHINESE}\n\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
+        f"参考下面的翻译：\n{{terms}}\n{_HY_TASK}\n\n{{text}}", "zh", _HUNYUAN_CHINESE, _HUNYUAN_TERM_LINE
     ),
     context=MessageTemplate(
         "[Background Information]\n{context}\n\nPlease translate the following text into {target}, taking the provided "
@@ -133,7 +124,7 @@ _TRANSLATEGEMMA: Final = PromptFamily(
         "translator. Your goal is to accurately convey the meaning and nuances of the original {source} text while "
         "adhering to {target} grammar, vocabulary, and cultural sensitivities.\nProduce only the {target} translation, "
         "without any additional explanations or commentary. Please translate the following {source} text into "
-        "{target}:\n\n\n{text}<end_of_turn>\n<start_of_turn>model\n",
+        "{target}:\n\n\n{text}<end_of_turn>\n<start_of_turn>model\n"
     ),
     chat=False,
     tokens=("<bos>", "<start_of_turn>", "<end_of_turn>"),
@@ -189,27 +180,14 @@ _TOWER_PLUS: Final = PromptFamily(
 _ALMA_FRAME: Final = "Translate this from {source} to {target}:\n{source}: {text}\n{target}:"
 
 _ALMA: Final = PromptFamily(
-    "alma",
-    MessageTemplate(_ALMA_FRAME),
-    chat=False,
-    begin=True,
-    languages=_tags("en de cs is zh ru"),
-    via="en",
+    "alma", MessageTemplate(_ALMA_FRAME), chat=False, begin=True, languages=_tags("en de cs is zh ru"), via="en"
 )
 
-_X_ALMA_GROUPS: Final = tuple(
-    tuple(group.split())
-    for group in (
-        "da nl de is no sv af",
-        "ca ro gl it pt es",
-        "bg mk sr uk ru",
-        "id ms th vi mg fr",
-        "hu el cs pl lt lv",
-        "ka zh ja ko fi et",
-        "gu hi mr ne ur",
-        "az kk ky tr uz ar he fa",
-    )
+_X_ALMA_LANGUAGES: Final = (
+    "da nl de is no sv af, ca ro gl it pt es, bg mk sr uk ru, id ms th vi mg fr, "
+    "hu el cs pl lt lv, ka zh ja ko fi et, gu hi mr ne ur, az kk ky tr uz ar he fa"
 )
+_X_ALMA_GROUPS: Final = tuple(map(_tags, _X_ALMA_LANGUAGES.split(", ")))
 
 _X_ALMA: Final = PromptFamily(
     "x-alma",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from apiserver.prompts.family import MESSAGE_SLOTS, PAIR_SLOTS, TERM_SLOTS, MessageTemplate, PromptFamily
 from apiserver.prompts.pair_prompt import slots_of
 from shared.languages import canonical_tag
 
 # Slots that each template must have once, and may have.
-_TEMPLATE: Final = (frozenset({"text"}), MESSAGE_SLOTS - {"terms", "context"})
-_TERM_TEMPLATE: Final = (frozenset({"text", "terms"}), MESSAGE_SLOTS - {"context"})
-_CONTEXT_TEMPLATE: Final = (frozenset({"text", "context"}), MESSAGE_SLOTS - {"terms"})
-_TERM_LINE: Final = (TERM_SLOTS, TERM_SLOTS)
-_SYSTEM: Final = (frozenset[str](), PAIR_SLOTS)
+_SLOTS: Final = {
+    "template": (frozenset({"text"}), MESSAGE_SLOTS - {"terms", "context"}),
+    "term_template": (frozenset({"text", "terms"}), MESSAGE_SLOTS - {"context"}),
+    "context_template": (frozenset({"text", "context"}), MESSAGE_SLOTS - {"terms"}),
+    "term_line": (TERM_SLOTS, TERM_SLOTS),
+    "system": (frozenset[str](), PAIR_SLOTS),
+}
 
 
 class CustomPrompt(BaseModel):
@@ -35,30 +37,20 @@ class CustomPrompt(BaseModel):
     term_line: str = Field(default="{term} = {translation}", description="The line for each term.")
     context_template: str | None = Field(default=None, description="The template for requests with a context.")
 
-    @field_validator("template")
+    @field_validator(*_SLOTS)
     @classmethod
-    def _good_template(cls, value: str) -> str:
-        return _checked(value, *_TEMPLATE)
-
-    @field_validator("term_template")
-    @classmethod
-    def _good_term_template(cls, value: str | None) -> str | None:
-        return None if value is None else _checked(value, *_TERM_TEMPLATE)
-
-    @field_validator("context_template")
-    @classmethod
-    def _good_context_template(cls, value: str | None) -> str | None:
-        return None if value is None else _checked(value, *_CONTEXT_TEMPLATE)
-
-    @field_validator("term_line")
-    @classmethod
-    def _good_term_line(cls, value: str) -> str:
-        return _checked(value, *_TERM_LINE)
-
-    @field_validator("system")
-    @classmethod
-    def _good_system(cls, value: str | None) -> str | None:
-        return None if value is None else _checked(value, *_SYSTEM)
+    def _good_slots(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        required, allowed = _SLOTS[str(info.field_name)]
+        slots = slots_of(value)
+        if unknown := sorted(slots.keys() - allowed):
+            known = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+            raise ValueError(f"{{{unknown[0]}}} is not a slot here; slots are {known}, and {{{{ writes a brace")
+        for name in sorted(required):
+            if slots[name] != 1:
+                raise ValueError(f"{{{name}}} must occur once; it occurs {slots[name]} times")
+        return value
 
     @field_validator("names")
     @classmethod
@@ -90,14 +82,3 @@ class CustomPrompt(BaseModel):
             stop=self.stop,
             regional=True,
         )
-
-
-def _checked(template: str, required: frozenset[str], allowed: frozenset[str]) -> str:
-    slots = slots_of(template)
-    if unknown := sorted(slots.keys() - allowed):
-        known = ", ".join(f"{{{name}}}" for name in sorted(allowed))
-        raise ValueError(f"{{{unknown[0]}}} is not a slot here; slots are {known}, and {{{{ writes a brace")
-    for name in sorted(required):
-        if slots[name] != 1:
-            raise ValueError(f"{{{name}}} must occur once; it occurs {slots[name]} times")
-    return template

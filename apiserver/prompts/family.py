@@ -1,6 +1,6 @@
 """Prompt families: prompts of one kind of models, rendered for one pair.
 
-Instruction and client's text share a piece, because tokenizers put a space before each. The text is never searched
+Instruction and text share a piece, because tokenizers put a space before each. The text is never searched
 (docs/decisions/0006-prompt-families.md).
 """
 
@@ -27,27 +27,24 @@ from apiserver.prompts.pair_prompt import (
     with_slots,
 )
 from apiserver.prompts.sampling import Sampling
-from shared.languages import LanguagePair, display_name, has_region, language_name, stand_in
+from shared.languages import LanguagePair, display_name, has_region, language_name, language_of, stand_in
 
 # Renders messages (``role``, ``content``) with the chat template's keyword arguments, generation prompt included.
 ChatTemplate = Callable[[Sequence[Mapping[str, str]], Mapping[str, object]], str]
 
-# ``text`` must occur once; ``terms`` and ``context`` too, only in a message for them.
-MESSAGE_SLOTS: Final = frozenset(
-    {"source", "target", "source_code", "target_code", "text", "terms", "context", "delimiter"}
-)
-# Both must occur once.
-TERM_SLOTS: Final = frozenset({"term", "translation"})
 # For system messages and control tokens.
 PAIR_SLOTS: Final = frozenset({"source", "target", "source_code", "target_code"})
+# ``text`` must occur once; ``terms`` and ``context`` too, only in a message for them.
+MESSAGE_SLOTS: Final = PAIR_SLOTS | {"text", "terms", "context", "delimiter"}
+TERM_SLOTS: Final = frozenset({"term", "translation"})
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderStyle:
-    """Form of placeholders in a prompt: numbered tags.
+    """Form of placeholders in a prompt: tags numbered by ``{n}``.
 
-    Each spells placeholder ``{n}``; without ``name`` or ``quantity``, ``alone`` does. ``most`` placeholders of a
-    segment, of all kinds together, can be spelled (a pair of tags is one); None: any number.
+    Without ``name`` or ``quantity``, ``alone`` spells those. A segment may have ``most`` of all kinds (a pair of tags is
+    one); None: any number.
     """
 
     open: str
@@ -58,8 +55,7 @@ class PlaceholderStyle:
     most: int | None = None
 
 
-# All cards agree on these, but not with CLDR.
-COMMON_NAMES: Final = {("en", "bn"): "Bengali"}
+COMMON_NAMES: Final = {("en", "bn"): "Bengali"}  # all cards agree on these, but not with CLDR
 
 # XLIFF's tags, which models know from translations of software.
 TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
@@ -67,10 +63,7 @@ TAGS: Final = PlaceholderStyle(open="<g{n}>", close="</g{n}>", alone="<x{n}/>")
 
 @dataclass(frozen=True, slots=True)
 class MessageTemplate:
-    """A message with slots (``MESSAGE_SLOTS``), and a line for each term.
-
-    Languages' names are CLDR's in ``language``, except ``names`` (by tag) and ``COMMON_NAMES``.
-    """
+    """A message with slots, a line for each term, names unlike CLDR's."""
 
     message: str
     language: str = "en"
@@ -139,18 +132,17 @@ class PromptFamily:
         return f"a model of {self.name} knows the languages of one group and {self.via}: {groups}"
 
     def for_pair(self, pair: LanguagePair, template: ChatTemplate, controls: Collection[str]) -> PairPrompt:
-        """Render the prompt for a pair; ``controls`` are the tokenizer's control tokens.
-
-        Raises:
-            PromptError: unknown pair, missing control token, or a chat template that does not render the text once.
-        """
+        """Render a pair's prompt, or raise PromptError; ``controls`` are the tokenizer's."""
         if (why := self.refusal(pair)) is not None:
             raise PromptError(why)
         slots = self._pair_slots(pair, self.message)
         for token in (with_slots(token, slots) for token in self.tokens):
             if token not in controls:
                 raise PromptError(f"prompt {self.name} needs {token}, which the model's tokenizer lacks")
-        message, terms, context = self._message_templates(pair)
+        message, terms, context = self.message, self.terms, self.context
+        if "zh" in map(language_of, pair):
+            message, terms = self.chinese or message, self.chinese_terms or terms
+            context = self.chinese_context or context
 
         def parts(chosen: MessageTemplate | None) -> tuple[MessagePart, ...] | None:
             return None if chosen is None else self._parts(pair, chosen, template, controls)
@@ -162,13 +154,6 @@ class PromptFamily:
             parts(context),
             parts(self.context_terms),
         )
-
-    def _message_templates(
-        self, pair: LanguagePair
-    ) -> tuple[MessageTemplate, MessageTemplate | None, MessageTemplate | None]:
-        if "zh" not in {pair.source.split("-")[0], pair.target.split("-")[0]}:
-            return self.message, self.terms, self.context
-        return self.chinese or self.message, self.chinese_terms or self.terms, self.chinese_context or self.context
 
     def _parts(
         self, pair: LanguagePair, message_template: MessageTemplate, template: ChatTemplate, controls: Collection[str]
@@ -208,20 +193,17 @@ class PromptFamily:
         }
 
     def _name(self, tag: str, message_template: MessageTemplate) -> str:
-        known = self._known(tag)
-        if tag in message_template.names:
-            return message_template.names[tag]
+        known, names, language = self._known(tag), message_template.names, message_template.language
+        if tag in names:
+            return names[tag]
         if self.regional and has_region(tag):
-            return display_name(tag, message_template.language)
-        if known in message_template.names:
-            return message_template.names[known]
-        if (name := COMMON_NAMES.get((message_template.language, known))) is not None:
+            return display_name(tag, language)
+        if (name := names.get(known) or COMMON_NAMES.get((language, known))) is not None:
             return name
-        return (display_name if self.regional else language_name)(known, message_template.language)
+        return (display_name if self.regional else language_name)(known, language)
 
 
 def _split_at_controls(rendered: str, controls: Collection[str]) -> list[tuple[str, bool]]:
-    """Split at control tokens, longest first, and mark them."""
     present = [token for token in controls if token and token in rendered and not sentinels_in(token)]
     if not present:
         return [(rendered, False)]

@@ -25,14 +25,12 @@ class TextPiece:
 
 
 Piece = ControlToken | TextPiece
-
-
 MessagePart = ControlToken | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PairPrompt:
-    """A family's prompt for one pair and model, ready to be filled."""
+    """A family's prompt for one pair and model."""
 
     _plain: tuple[MessagePart, ...]
     _with_terms: tuple[MessagePart, ...] | None
@@ -56,11 +54,7 @@ class PairPrompt:
         return any(DELIMITER in part for part in self._plain if not isinstance(part, ControlToken))
 
     def pieces(self, text: str, terms: Mapping[str, str] | None = None, context: str = "") -> tuple[Piece, ...]:
-        """Return the prompt around a text.
-
-        ``terms`` (term to translation) and ``context`` are ignored if the family has no prompt for them; of the two,
-        terms matter more.
-        """
+        """Return the prompt around a text; unsupported ``terms`` and ``context`` are ignored."""
         parts, values = self._plain, {TEXT: text, CONTEXT: context}
         if context and self._with_context is not None:
             parts = self._with_context
@@ -94,33 +88,21 @@ class PromptError(ValueError):
 
 
 def slots_of(template: str) -> Counter[str]:
-    """Count a template's slots by name; ``{{`` and ``}}`` are braces.
-
-    Raises:
-        PromptError: an open brace, a slot that is more than a name, or a sentinel.
-    """
+    """Count slots by name (``{{`` is a brace), or raise PromptError."""
     if _SENTINELS.search(template):
         raise PromptError("a prompt cannot contain the private-use characters U+E000 to U+E005")
-    counts: Counter[str] = Counter()
     try:
-        fields = list(Formatter().parse(template))
+        fields = [field for field in Formatter().parse(template) if field[1] is not None]
     except ValueError as error:
         raise PromptError(f"{error}; write {{{{ and }}}} for braces that are not slots") from error
     for _, name, form, conversion in fields:
-        if name is None:
-            continue
-        if form or conversion or not name.isidentifier():
+        if form or conversion or not (name or "").isidentifier():
             raise PromptError(f"{{{name}}} is not a slot; a slot is a name in braces, and {{{{ writes a brace")
-        counts[name] += 1
-    return counts
+    return Counter(name or "" for _, name, _, _ in fields)
 
 
 def with_slots(template: str, values: Mapping[str, str]) -> str:
-    """Return the template with its slots filled.
-
-    Raises:
-        PromptError: a malformed template, or a slot that ``values`` lacks.
-    """
+    """Fill the slots, or raise PromptError if ``values`` lacks one."""
     if unknown := sorted(slots_of(template).keys() - values.keys()):
         raise PromptError(f"{{{unknown[0]}}} is not a slot here; slots are {', '.join(sorted(values))}")
     return "".join(
@@ -144,12 +126,8 @@ def filled(parts: tuple[str, ...], values: Mapping[str, str]) -> str:
 
 
 def delimiter_for(text: str) -> str:
-    """Return a tag name that the text does not contain (case-insensitive).
-
-    It takes at most one try more than occurrences: linear time.
-    """
+    """Return a tag name that the text lacks (ignoring case); linear time."""
     taken = set(_NAMES_WITHIN.findall(text))
-    if not taken:
-        return DELIMITER_NAME
-    free = (number for number in range(2, len(taken) + 3) if str(number) not in taken)
-    return f"{DELIMITER_NAME}{next(free)}"
+    # One more number than occurrences.
+    free = next(str(number) for number in range(2, len(taken) + 3) if str(number) not in taken)
+    return f"{DELIMITER_NAME}{free if taken else ''}"

@@ -22,11 +22,11 @@ class Sampling(BaseModel):
     stop_token_ids: tuple[StrictInt, ...] = Field(default=(), strict=False)
 
     def overridden(self, written: Sampling) -> Sampling:
-        """Return this sampling with the explicitly set fields of ``written``."""
+        """Return this sampling with the fields that ``written`` sets."""
         return self.model_copy(update={name: getattr(written, name) for name in written.model_fields_set})
 
 
-# It leaves greedy loops, but stays a translation (measured in docs/decisions/0011-translation-core.md).
+# It leaves greedy loops, but stays a translation (docs/decisions/0011-translation-core.md).
 WARM: Final[dict[str, float | int]] = {
     "temperature": 0.5,
     "top_p": 0.9,
@@ -43,13 +43,13 @@ COLD: Final[dict[str, float | int | None]] = {
 }
 
 
-# Of the alternatives, in this order, among the likeliest tokens (measured in docs/decisions/0027-request-options.md).
+# Of alternatives, among the likeliest tokens (docs/decisions/0027-request-options.md).
 ALTERNATIVE_TEMPERATURES: Final = (0.6, 0.8, 1.0)
 ALTERNATIVE_TOKENS: Final = 3
 
 
 def alternative_sampling(first: Sampling, number: int) -> Sampling:
-    """Return the sampling of the alternative with this number, from 0."""
+    """Return the sampling of an alternative, numbered from 0."""
     update = {
         "temperature": max(first.temperature, ALTERNATIVE_TEMPERATURES[number]),
         "top_p": 1.0,

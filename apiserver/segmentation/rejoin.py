@@ -14,10 +14,7 @@ _UNSPACED: Final = _DENSE | {"Thai", "Laoo", "Khmr", "Mymr", "Tibt"}
 
 
 def separator(gap: str, before: str, after: str, source: str, target: str) -> str:
-    """Return the text between two translated segments of one line.
-
-    It differs from the source's ``gap`` if only one script writes blanks. Hard space stays.
-    """
+    """Return the source's ``gap``, unless only one script writes blanks."""
     left = next((char for char in reversed(before) if placeholder_index(char) is None), "")
     right = next((char for char in after if placeholder_index(char) is None), "")
     if not left or not right:

@@ -16,10 +16,8 @@ from apiserver.segmentation.text_boundaries import best_break, clause_ends, firs
 _HARD_SPACE: Final = re.compile(r"\s(?:\s+|(?<=[^ \u00a0\u202f]))")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORD: Final = re.compile(r"[^\W_]")
-# Texts have 2 to 5, so this bounds only runs of one character.
-CHARS_PER_TOKEN: Final = 8
-# The most of a wrong estimate to try next.
-_SHRINK: Final = (3, 4)
+CHARS_PER_TOKEN: Final = 8  # texts have 2 to 5, so this bounds only runs of one character
+_SHRINK: Final = (3, 4)  # the most of a wrong estimate to try next
 
 
 @dataclass(slots=True)
@@ -34,10 +32,7 @@ TextPart = Segment | str
 
 @dataclass(slots=True)
 class Budget:
-    """The most tokens and sentences (None: no limit) of a segment.
-
-    ``count`` counts a sentence's tokens; several sentences count as their sum plus a margin for gaps.
-    """
+    """Most tokens, and sentences if limited, of a segment; ``count`` counts tokens."""
 
     max_tokens: int
     max_sentences: int | None
@@ -45,11 +40,11 @@ class Budget:
 
     @property
     def max_chars(self) -> int:
-        """The most characters of a segment."""
+        """Maximum characters."""
         return self.max_tokens * CHARS_PER_TOKEN
 
     def tokens(self, text: str) -> int:
-        """Return the tokens; above ``max_chars`` any number over budget."""
+        """Count tokens; above ``max_chars`` any number over budget."""
         return self.count(text) if len(text) <= self.max_chars else self.max_tokens + 1
 
 
@@ -65,8 +60,8 @@ class _Span:
 def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
     """Cut a text into segments within the budget, and strings around them.
 
-    Joined, they equal the text; between two segments is always one string. Sentences of one line share segments
-    greedily; a sentence over the budget is cut. Linear time. ``language`` is a canonical tag.
+    Joined, they equal the text; between two segments is always one string. Sentences of a line share segments greedily; a
+    sentence over the budget is cut. Linear time.
     """
     spans: list[tuple[int, int]] = []
     position = 0
@@ -81,10 +76,7 @@ def segment(text: str, language: str, budget: Budget) -> list[TextPart]:
 
 
 def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
-    """Return a text as one segment, if the budget allows.
-
-    Line breaks inside become spaces; the number of sentences does not count.
-    """
+    """Return a text as one segment without line breaks, if it fits."""
     line = as_one_line(text)
     place = _strip_span(line, 0, len(line))
     if place is None or budget.tokens(line[slice(*place)]) > budget.max_tokens:
@@ -93,10 +85,7 @@ def whole_segment(text: str, budget: Budget) -> list[TextPart] | None:
 
 
 def split_segment(text: str, language: str) -> list[TextPart]:
-    """Cut a segment into sentences, else clauses, else halves.
-
-    A single grapheme cluster stays one segment.
-    """
+    """Cut a segment into sentences, else clauses, else halves of several clusters."""
     for ends in (sentence_ends(text, language), clause_ends(text)):
         spans = _attach_letterless(text, [_span(text, *place, 1) for place in _split_at(text, ends)], None)
         if len(spans) > 1:
@@ -132,9 +121,7 @@ def _cut_sentence(line: str, start: int, end: int, language: str, budget: Budget
     while start < end:
         rest = end - start
         parts = -(-rest // reach)
-        place: int | None = end
-        if parts > 1:
-            place = best_break(line, start, rest // parts, reach, language)
+        place = best_break(line, start, rest // parts, reach, language) if parts > 1 else end
         if place is None:  # one grapheme cluster is longer
             cluster = start + first_cluster(line[start : min(end, start + budget.max_chars + 1)])
             is_whole = cluster - start <= budget.max_chars and budget.tokens(line[start:cluster]) <= budget.max_tokens
@@ -177,29 +164,18 @@ def _fits(line: str, first: _Span, second: _Span, budget: Budget | None) -> bool
         return True
     if second.end - first.start > budget.max_chars:
         return False
-    if budget.max_sentences is not None and _sentence_count(first, second) > budget.max_sentences:
-        return False
-    return first.tokens + _gap_tokens(line, first, second) + second.tokens <= budget.max_tokens
+    whole = _merge(line, first, second)
+    has_few_sentences = budget.max_sentences is None or whole.sentences <= budget.max_sentences
+    return has_few_sentences and whole.tokens <= budget.max_tokens
 
 
 def _merge(line: str, first: _Span, second: _Span) -> _Span:
-    tokens = first.tokens + _gap_tokens(line, first, second) + second.tokens
+    gap = max(1, len(line[first.end : second.start].encode()))  # at most a token for each byte
+    # A span without letters is no sentence.
+    adds = first.has_letter and second.has_letter
+    sentences = first.sentences + second.sentences if adds else max(first.sentences, second.sentences)
     has_letter = first.has_letter or second.has_letter
-    return _Span(first.start, second.end, tokens, _sentence_count(first, second), has_letter)
-
-
-def _sentence_count(first: _Span, second: _Span) -> int:
-    """Count sentences; a span without letters adds none."""
-    return (
-        first.sentences + second.sentences
-        if first.has_letter and second.has_letter
-        else max(first.sentences, second.sentences)
-    )
-
-
-def _gap_tokens(line: str, first: _Span, second: _Span) -> int:
-    """Return a gap's most tokens: one per byte, at least one."""
-    return max(1, len(line[first.end : second.start].encode()))
+    return _Span(first.start, second.end, first.tokens + gap + second.tokens, sentences, has_letter)
 
 
 def _span(line: str, start: int, end: int, tokens: int) -> _Span:
@@ -212,7 +188,6 @@ def _split_at(text: str, ends: list[int]) -> list[tuple[int, int]]:
 
 
 def _strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return a stripped span; None if blank."""
     words = text[start:end].lstrip()
     return (end - len(words), end - len(words) + len(words.rstrip())) if words else None
 

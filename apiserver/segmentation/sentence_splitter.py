@@ -15,11 +15,10 @@ from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
 
-# Characters that sentencex gets at once: it holds the interpreter's lock, and is quadratic in unclosed quotes.
-WINDOW: Final = 1000
+WINDOW: Final = 1000  # sentencex holds the interpreter's lock, and is quadratic in unclosed quotes
 # sentencex takes 160 µs per full stop in these, so neighbours' rules apply.
 SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
-# These write ordinals with a full stop, so one or two digits end no sentence.
+# One or two digits and a full stop are ordinals.
 DOTTED_ORDINALS: Final = frozenset(
     {"bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr"}
 )
@@ -28,8 +27,7 @@ _ORDINAL: Final = re.compile(r"(?:^|[\s(])\d{1,2}\.\s?$")
 _INITIAL: Final = re.compile(r"[^\w\s]*[^\W\d_]\.\s?")
 # "approx. the"
 _FULL_STOP: Final = re.compile(r"[^.]\.[\"')\]”’»]?\s$")
-# Characters before an end that the patterns need.
-_TAIL_CHARS: Final = 8
+_TAIL_CHARS: Final = 8  # that the patterns need
 # 「はい。」と言った: the sentence continues.
 _QUOTING: Final = ("と", "って")
 _CLOSING: Final = "」』"
@@ -46,10 +44,7 @@ _ODD: Final = re.compile("[\u00a0\u202f។៕།༎\ud800-\udfff\U000f0000-\U001
 
 
 def sentence_ends(line: str, language: str) -> list[int]:
-    """Return the offsets inside a line at which sentences begin.
-
-    All are at clusters' ends.
-    """
+    """Return where sentences begin inside a line, at clusters' ends."""
     language = language.partition("-")[0]
     library_text, runs = _library_text(line)
     ends: list[int] = []
@@ -65,7 +60,7 @@ def sentence_ends(line: str, language: str) -> list[int]:
 
 
 def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return sentencex's line, and hidden runs: place there, characters removed so far."""
+    """Return sentencex's line, and hidden runs: place, characters removed so far."""
     if not _ODD.search(line):
         return line, []
     text = _WORD_PLACEHOLDERS.sub(lambda run: _WORD * len(run[0]), line)

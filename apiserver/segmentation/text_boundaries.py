@@ -12,15 +12,14 @@ from icu4py.breakers import CharacterBreaker, LineBreaker, WordBreaker
 
 from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
 
-# Characters that ICU gets behind the last place, to see whole words.
-LOOKAHEAD: Final = 64
+LOOKAHEAD: Final = 64  # behind the last place, so that ICU sees whole words
 
 _CLOSERS: Final = "\"'”’»›)\\]"
 _WIDE_CLOSERS: Final = "”’」』）】》〉"
 _PLACEHOLDERS: Final = f"{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}"
 # Possessive quantifiers keep these linear.
 _SENTENCE: Final = re.compile(
-    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?",
+    rf"(?<![.!?…])[.!?…]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[。！？｡؟۔।॥።။។៕]++[{_WIDE_CLOSERS}]*+\s?"
 )
 _CLAUSE: Final = re.compile(
     rf"(?<![,;:–—])[,;:–—]++[{_CLOSERS}{_PLACEHOLDERS}]*+\s|[、，；：،؛]++[{_WIDE_CLOSERS}]*+\s?"
@@ -29,18 +28,17 @@ _SENTENCE_OR_CLAUSE: Final = re.compile(f"{_SENTENCE.pattern}|{_CLAUSE.pattern}"
 _SPACE: Final = re.compile(r"\s")
 
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}")
-# ICU takes UTF-8, so surrogates are replaced; a combining mark keeps pairs together.
+# ICU takes UTF-8; a combining mark keeps replaced pairs together.
 _SECOND: Final = re.compile("(?<=[\ud800-\udbff])[\udc00-\udfff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-# Never in a cluster with white space or punctuation before.
-_PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})
+_PLAIN: Final = frozenset({"Lu", "Ll", "Lt", "Lo", "Nd"})  # never in a cluster with white space or punctuation before
 
 
 def best_break(text: str, start: int, aim: int, reach: int, language: str) -> int | None:
     """Return the best place to cut, at most ``reach`` characters behind ``start``.
 
     The end of a sentence, else clause, white space, word or cluster, nearest to ``start + aim``. None if one cluster is
-    longer than ``reach``, or at the text's end. Reads at most ``reach + LOOKAHEAD`` characters.
+    longer. Reads at most ``reach + LOOKAHEAD`` characters.
     """
     stop = min(start + reach, len(text))
     middle = start + aim
@@ -63,13 +61,13 @@ def middle_break(text: str, language: str) -> int | None:
 
 
 def clause_ends(text: str) -> list[int]:
-    """Return the clause ends inside the text."""
+    """Return where clauses end inside the text."""
     places = (match.end() for match in _SENTENCE_OR_CLAUSE.finditer(text))
     return [place for place in places if place < len(text) and is_cluster_end(text, place)]
 
 
 def cluster_ends(text: str) -> list[int]:
-    """Return the cluster ends, with the text's end."""
+    """Return where clusters end, with the text's end."""
     return list(accumulate(map(len, CharacterBreaker(_encodable(text), "root"))))
 
 
@@ -98,7 +96,6 @@ def _inner_ends(text: str, reach: int, language: str) -> list[int]:
 
 
 def _word_ends(text: str, language: str) -> set[int]:
-    """Return word ends at which a line may break."""
     code = language.partition("-")[0]
     locale = code if _LANGUAGE.fullmatch(code) else "root"
     encodable = _encodable(text)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.engine.vllm_adapters import LONGEST_LOOP, LOOP_COUNT
+from apiserver.engine.vllm_engine import LONGEST_LOOP, LOOP_COUNT
 from benchmarks.harness.http_client import HttpClient
 from benchmarks.harness.load import LoadResult, Sample, Stream, Timing, run_load
 from benchmarks.origin.model import ANSWER_TOKENS

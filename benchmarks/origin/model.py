@@ -18,7 +18,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import Engine, GenerationRequest
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
 from apiserver.engine.tokenizer import ModelTokenizer
-from apiserver.engine.vllm_adapters import sampling_parameters
+from apiserver.engine.vllm_engine import sampling_parameters
 from apiserver.prompts.sampling import Sampling
 from apiserver.segmentation.segmenter import Budget
 from apiserver.translation.planner import TextStep, plan_text

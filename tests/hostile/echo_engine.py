@@ -11,8 +11,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from apiserver.catalog.canary_texts import CANARIES
-from apiserver.catalog.model_entry import ModelEntry
+from apiserver.catalog.model_entry import CANARIES, ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.prompts.pair_prompt import ControlToken
 from shared.protocol.report import ModelReport

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from apiserver.catalog.canary_texts import CANARIES
+from apiserver.catalog.model_entry import CANARIES
 from apiserver.prompts.builtin_prompts import FAMILIES
 from benchmarks.harness.processes import Server, free_port, http_get, redis_server
 from shared.languages import LanguagePair

@@ -18,17 +18,13 @@ from apiserver.guards.names.word_lists import NAME_WORDS
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import language_of
 
-# Texts with more are lists of names.
-MAX_CANDIDATES: Final = 32
-# More than any segment has.
-MAX_CHARS: Final = 10_000
-# Longer words are code.
-MOST_LETTERS: Final = 40
+MAX_CANDIDATES: Final = 32  # texts with more are lists of names
+MAX_CHARS: Final = 10_000  # more than any segment has
+MOST_LETTERS: Final = 40  # longer words are code
 # Behind the first word, this share of capitals is a title's.
 TITLE_SHARE: Final = 0.6
 TITLE_WORDS: Final = 4
-# Enough to see the beginning of a sentence.
-_LOOK_BEHIND: Final = 8
+_LOOK_BEHIND: Final = 8  # enough to see the beginning of a sentence
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
 # No address, which is a placeholder in most texts.

@@ -25,8 +25,7 @@ from apiserver.guards.names.word_lists import place_names_of, translated_words
 from apiserver.guards.scripts import LATIN, normalized, scripts_of
 from shared.languages import LanguagePair, language_of
 
-# Behind Latin's marked letters.
-LATIN_END: Final = "\u0250"
+LATIN_END: Final = "\u0250"  # behind Latin's marked letters
 # Fewer common letters are chance.
 COMMON: Final = 4
 _CAPITAL: Final = re.compile(rf"(?<![^\W\d_])[^\W\d_a-z][^\W\d_]{{{COMMON - 1},39}}(?![^\W\d_])")
@@ -77,10 +76,7 @@ def _is_latin(char: str) -> bool:
 
 
 def mangled_names(source: str, output: str, pair: LanguagePair) -> Iterator[str]:
-    """Yield the source's words that the output only has with other ends.
-
-    Such a word is a name that no capital shows, because it looks like a compound: Hellwerk in German.
-    """
+    """Yield the names that look like compounds, changed at the end: Hellwerk."""
     words, others = _capitals_in(source), _capitals_in(output)
     beginnings = {word[:COMMON] for word in others}
     lost = {word: written for word, written in words.items() if word not in others and word[:COMMON] in beginnings}
@@ -93,7 +89,6 @@ def mangled_names(source: str, output: str, pair: LanguagePair) -> Iterator[str]
 
 
 def _capitals_in(text: str) -> dict[str, str]:
-    """Return words with a capital by their folded forms."""
     return {folded(word): word for word in _CAPITAL.findall(text)}
 
 
@@ -183,7 +178,6 @@ class OutputNames:
         return any(form in self._words for other in others for form in (other, *inflected_forms(other, self._pair)))
 
     def _words_like(self, name: str) -> Iterator[str]:
-        """Yield the words with a capital that sound like the name."""
         for sound in sounds_of(name):
             yield from (word for word in self._by_sound.get(sound, ()) if sounds_alike(name, word))
 

@@ -42,8 +42,7 @@ _AFTER_I: Final = re.compile("(?<=..i)[ae]s?$")
 _ENDING_ER: Final = re.compile("(?<=[^aeiou])re$")
 _MARKED: Final = re.compile("[^\x00-\x7f]")
 _DOUBLED: Final = re.compile(r"(.)\1+")
-# Of so many, one may differ: Japanese and Korean leave some out.
-CONSONANTS_PER_MISTAKE: Final = 3
+CONSONANTS_PER_MISTAKE: Final = 3  # of so many, one may differ: Japanese and Korean leave some out
 # Of more nobody can tell: a comparison takes a microsecond for four pairs of consonants.
 MOST_WORDS: Final = 64
 MOST_CONSONANTS: Final = 12

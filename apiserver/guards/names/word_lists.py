@@ -35,8 +35,7 @@ _WRITTEN_ENDINGS: Final = (
 _ENDINGS: Final = tuple(_WRITTEN_ENDINGS.split())
 _FOLDER: Final = Path(__file__).with_name("words")
 LISTED: Final = frozenset(file.stem for file in _FOLDER.glob("*.txt"))
-# They join nouns too.
-CAPITALIZED_NOUNS: Final = frozenset({"de"})
+CAPITALIZED_NOUNS: Final = frozenset({"de"})  # they join nouns too
 # A catalog serves a few dozen languages; one takes about 1 MB.
 CACHED_LANGUAGES: Final = 64
 _EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")
@@ -66,7 +65,7 @@ NAME_WORDS: Final = NameWords.model_validate(
 
 
 def may_be_ordinary(word: str, language: str) -> bool:
-    """Return whether a word, a form or German compound of it is listed."""
+    """Return whether a word, its stem or its compound's end is listed."""
     return is_ordinary_among(word.lower(), _words(language), joins=language in CAPITALIZED_NOUNS)
 
 
@@ -77,7 +76,7 @@ def is_ordinary_inside(word: str, language: str) -> bool:
 
 
 def is_ordinary_among(word: str, words: Collection[str], *, joins: bool) -> bool:
-    """Return whether a list has the word or its stem; if it ``joins``, its end."""
+    """Return whether a list has the word, its stem, or end (``joins``)."""
     starts = range(LEAST_FIRST_PART, len(word) - LEAST_STEM + 1) if joins else ()
     return _is_form(word, words) or any(
         word[start:] in words if len(word) - start == LEAST_STEM else _is_form(word[start:], words) for start in starts
@@ -108,10 +107,7 @@ class PlaceNames:
 
 
 def translated_words(word: str, pair: LanguagePair) -> frozenset[str]:
-    """Return the folded words of translated names: allemagne for germany.
-
-    A name that keeps the word gives none.
-    """
+    """Return the folded words of other names: allemagne for germany."""
     source, target = place_names_of(pair.source), place_names_of(pair.target)
     names = (target.words.get(key, frozenset[str]()) for key in source.keys.get(word, ()))
     return frozenset(chain.from_iterable(name for name in names if word not in name))

@@ -14,8 +14,7 @@ from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, 
 from shared.languages import LanguagePair, language_of
 
 _Span = tuple[int, int]
-# "a" and "one" need not be said.
-_FREE: Final[frozenset[Value]] = frozenset({0, 1})
+_FREE: Final[frozenset[Value]] = frozenset({0, 1})  # "a" and "one" need not be said
 # In a language whose words are unknown, these are often spelled out.
 _OFTEN_SPELLED: Final[frozenset[Value]] = frozenset({*range(21), *range(30, 101, 10), 1000, 10**6, 10**9, MINUS})
 # In every language with number words, and as Chinese, Japanese and Korean write them.
@@ -72,7 +71,6 @@ def _outside(mentions: Sequence[NumberMention], spans: Sequence[_Span]) -> Seque
 
 
 def _outermost(spans: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield the spans in order, without those inside others."""
     covered = 0
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > covered:
@@ -99,16 +97,13 @@ def _origins(
 
 def _sharing_a_value(mention: NumberMention, others: Iterable[NumberMention]) -> list[NumberMention]:
     values = values_of([mention])
-    return [other for other in others if not values.isdisjoint(values_of([other]))]
+    return [other for other in others if not all(map(values.isdisjoint, other.readings))]
 
 
 def unmatched_numbers(
     mentions: Sequence[NumberMention], others: Sequence[NumberMention], *, knows_words: bool
 ) -> list[NumberMention]:
-    """Return demanded numbers without a reading whose values the other text has.
-
-    ``knows_words``: the words of both languages are known.
-    """
+    """Return demanded numbers without a reading whose values the other text has."""
     demanded = [mention for mention in mentions if mention.is_demanded]
     if not demanded:
         return []

@@ -41,9 +41,9 @@ class _Half(NamedTuple):
 
 
 class Markers(NamedTuple):
-    """A language's words for both halves of the day.
+    """A language's words for halves of the day, and times with one.
 
-    A night is in both. ``time``: a time with its half beside it, as ``marker``.
+    A night is in both halves. ``time`` has its half as ``marker``.
     """
 
     morning: _Half
@@ -148,7 +148,6 @@ def _dates(tag: str) -> re.Pattern[str] | None:
 
 @lru_cache(maxsize=CACHED_TAGS)
 def _months(tag: str) -> Mapping[str, int]:
-    """Return the months by their names in letters, short ones too."""
     return {name.lower(): number for name, number in month_names(tag) if name.isalpha()}
 
 

@@ -27,8 +27,7 @@ from apiserver.guards.numbers.vocabulary import EAST_ASIAN, EastAsianWords, read
 from apiserver.protection.number_conventions import CACHED_TAGS
 
 _MYRIAD: Final = 10**4
-# No number has more; 10,000 to the power of a hostile text would be slow.
-MAX_NUMERALS: Final = 24
+MAX_NUMERALS: Final = 24  # no number has more; 10,000 to the power of a hostile text would be slow
 # 2、3日 is a few days.
 _FEW: Final = rf"(?<!\d)(?:{'|'.join(f'[{n}{n + 0xFF10:c}][、，,][{n + 1}{n + 0xFF11:c}]' for n in range(2, 9))})(?!\d)"
 # 千米 is a kilometre.
@@ -199,7 +198,6 @@ def _few(text: str, numerals: Numerals) -> Reading:
 
 
 def _values(chain: Sequence[_Part], numerals: Numerals) -> Iterator[Reading]:
-    """Yield the readings of digits, units and scales."""
     if len(chain) == 1 and all(char in numerals.units for char in chain[0].numerals):
         units = [numerals.units[char] for char in chain[0].numerals]
         if len(units) <= 18:

@@ -17,8 +17,7 @@ _MOST_BEFORE: Final = 40
 # With a comma or more hours than these, no chapter or time.
 _MOST_HOURS: Final = 24
 _BRACKETS: Final = ("(", "[")  # of coordinates and code
-# The unit of "2.5 litres" and "2.5-litre".
-_WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")
+_WORD_BEHIND: Final = re.compile(r"[ \u00a0\u202f-]([^\W\d_]+)")  # the unit of "2.5 litres" and "2.5-litre"
 
 # Of a number with its country (ITU-T E.164).
 MAX_DIGITS: Final = 15
@@ -106,7 +105,6 @@ def _places(digits: str, text: str, groups: Sequence[re.Match[str]], *, has_plus
 
 
 def _end(digits: str, text: str, groups: Sequence[re.Match[str]]) -> int | None:
-    """Return where the digits end that begin with the first group."""
     found, end = "", groups[0].start()
     for group in groups:
         if _BETWEEN.fullmatch(text, end, group.start()) is None:

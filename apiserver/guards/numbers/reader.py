@@ -34,10 +34,8 @@ _DIGIT: Final = re.compile(r"[\d¼-¾⅐-⅞]")
 _GROUP: Final = re.compile(r"\d+|[¼-¾⅐-⅞]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _TOKEN: Final = re.compile(rf"{CLOCK_OR_RUN}|(?P<vulgar>{VULGAR_FRACTION})|(?P<word>[^\W\d_]+)")
-# Between two words of one number.
-_JOINING: Final = frozenset({" ", "-", "‑", "\u00a0", "\u202f", ""})
-# More words than any phrase has.
-_WINDOW: Final = 6
+_JOINING: Final = frozenset({" ", "-", "‑", "\u00a0", "\u202f", ""})  # between two words of one number
+_WINDOW: Final = 6  # more words than any phrase has
 # More words than any number has, and a larger scale: their products would be slow.
 _MAX_WORDS: Final = 24
 _LARGEST_SCALE: Final = 10**24
@@ -244,7 +242,6 @@ def _phrase(
 
 
 def _joined(text: str, parts: Sequence[_Part], index: int) -> _Part | None:
-    """Return the part at an index if it continues the last."""
     if index >= len(parts) or text[parts[index - 1].end : parts[index].start] not in _JOINING:
         return None
     return parts[index]
@@ -267,7 +264,6 @@ def _scaled(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMentio
 
 
 def _composed(text: str, parts: Sequence[_Part], index: int) -> tuple[NumberMention, int]:
-    """Return the number that words make together."""
     first, composition = parts[index], Composition()
     entry = first.entry
     part: _Part | None = first

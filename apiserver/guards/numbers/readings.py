@@ -12,14 +12,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-# A number longer than an integer can be read fast is kept as its digits.
-Value = int | Decimal | str
-# Values that a text must all have: "9:30" has 9 and 30.
-Reading = tuple[Value, ...]
+Value = int | Decimal | str  # a number longer than an integer can be read fast is kept as its digits
+Reading = tuple[Value, ...]  # values that a text must all have: "9:30" has 9 and 30
 
 HALF: Final = Decimal("0.5")
-# A sign, or a word such as "below".
-MINUS: Final = "-"
+MINUS: Final = "-"  # a sign, or a word such as "below"
 
 
 class NumberKind(StrEnum):
@@ -33,10 +30,7 @@ class NumberKind(StrEnum):
 
 
 class NumberMention(NamedTuple):
-    """A number in a text, with the readings that it can have.
-
-    ``plain``, only with a scale ("5 million"), is the reading of its digits alone.
-    """
+    """A number in a text; ``plain`` lacks the scale: "5" million."""
 
     start: int
     end: int
@@ -63,15 +57,12 @@ _HOUR: Final = re.compile(
 )
 _HALF_BEFORE: Final = re.compile(r"(?<!\w)[Hh]alb[ \u00a0]$")
 _MIDNIGHT: Final = 24  # nobody needs to say zero
-# Spelled minutes may be before the hour, which is a negative reading.
-MINUTES: Final = 60
+MINUTES: Final = 60  # spelled minutes may be before the hour, which is a negative reading
 # Digits of a group, and the least of a telephone number, which each language may cut elsewhere.
 _THOUSAND: Final = 3
 MIN_JOINED: Final = 7
-# Longer ones are compared as text: reading a long integer is slow.
-MAX_INTEGER_DIGITS: Final = 18
-# More than an address or a telephone number has.
-MAX_GROUPS: Final = 8
+MAX_INTEGER_DIGITS: Final = 18  # longer ones are compared as text: reading a long integer is slow
+MAX_GROUPS: Final = 8  # more than an address or a telephone number has
 
 # Digits of a date's day, month and year.
 _DATE: Final = ((1, 2), (1, 2), (2, 4))
@@ -112,7 +103,7 @@ def half_before(hour: int) -> tuple[Reading, ...]:
 
 
 def clock_readings(hours: int, minutes: int) -> tuple[Reading, ...]:
-    """Return a time's readings; minutes before the next hour (ten to six) are negative."""
+    """Return a time's readings; minutes before the next hour are negative."""
     if minutes == 0:
         return tuple((hour,) for hour in hours_of(hours))
     after = tuple((hour, minutes) for hour in hours_of(hours))
@@ -155,7 +146,6 @@ def _read_groups(groups: Sequence[str], signs: Sequence[str]) -> tuple[NumberKin
 
 
 def _separated(groups: Sequence[str], signs: Sequence[str]) -> Iterator[Reading]:
-    """Yield the readings of several groups."""
     last = signs[-1]
     if last in _DECIMAL_SIGNS and last not in signs[:-1]:
         whole = "".join(groups[:-1])

@@ -30,10 +30,7 @@ class Substitute(NamedTuple):
 
 
 def substitutes(text: str, pair: LanguagePair, values: Collection[str]) -> Iterator[Substitute]:
-    """Yield the numbers written as one of ``values``; none if they are too many.
-
-    Numbers with words, such as "third" and "9 h 30", are left out.
-    """
+    """Yield numbers without words that are written as one of ``values``."""
     mentions = numbers_in(text, language_of(pair.source))
     if mentions is None:
         return

@@ -70,7 +70,7 @@ _Hints = Annotated[dict[str, tuple[Reading, ...]], BeforeValidator(_hints)]
 
 
 class _WordFile(BaseModel):
-    """A file of words; ``hints`` only explain a number of the other text."""
+    """A file of words; ``hints`` only explain the other text's numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -187,10 +187,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A word or phrase of a number; ``value`` is 0 for hints.
-
-    ``is_weak``: alone it often means something else.
-    """
+    """A word or phrase of a number; ``is_weak``: alone, often none."""
 
     role: Role
     value: int

@@ -20,8 +20,7 @@ from apiserver.app import create_app
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import StepCounter
-from apiserver.engine.vllm_adapters import MAX_CACHED_SAMPLINGS
-from apiserver.engine.vllm_engine import VllmEngine
+from apiserver.engine.vllm_engine import MAX_CACHED_SAMPLINGS, VllmEngine
 from apiserver.guards.quality_guard import OutputIssue, QualityGuard
 from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.serving import EngineRecord

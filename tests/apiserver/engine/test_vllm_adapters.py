@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apiserver.engine.interface import EngineGoneError
-from apiserver.engine.vllm_adapters import (
+from apiserver.engine.vllm_engine import (
     LONGEST_LOOP,
     LOOP_COUNT,
     extends_worker,

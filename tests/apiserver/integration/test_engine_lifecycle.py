@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.engine.vllm_adapters import vllm_version
+from apiserver.engine.vllm_engine import vllm_version
 from apiserver.settings import ApiServerSettings
 from shared.protocol.priority import Priority
 from shared.version import VERSION

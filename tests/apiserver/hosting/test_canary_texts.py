@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.catalog.canary_texts import CANARIES, canary_issue
+from apiserver.catalog.model_entry import CANARIES
+from apiserver.hosting.canary_checks import canary_issue
 from shared.languages import canonical_tag
 
 
