@@ -237,6 +237,10 @@ class LatestRecords(Generic[D]):
         rows = [(self.name(each), each.at, self.codec.encode(each)) for each in records]
         await write_latest(self.redis, self.register, rows, self.seconds)
 
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete the records of these names (at least one)."""
+        await self.redis.call("HDEL", self.register, *names)
+
     async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
         """Merge with Redis, both ways; ``on_change`` hears of changes before the write."""
         stored = await self.read(renew=renew)
@@ -245,7 +249,7 @@ class LatestRecords(Generic[D]):
         if missing := copy.missing_in(stored):
             await self.write(missing)
         if expired := copy.expired_in(stored):
-            await self.redis.call("HDEL", self.register, *expired)
+            await self.delete(expired)
 
 
 @dataclass(eq=False, slots=True)

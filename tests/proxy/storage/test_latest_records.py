@@ -54,6 +54,8 @@ async def test_only_a_later_record_replaces_one(redis: RedisServer) -> None:
         later = Note(name="a", at=AT + 0.000001)
         await records.write([later])
         assert later in await records.read(renew=False)
+        await records.delete(["a"])
+        assert await records.read(renew=False) == [Note(name="b", at=AT)]
 
 
 @pytest.mark.parametrize("unreadable", ["no JSON", "[]", '{"at": "x"}', '{"later": 1}', '{"name": 1, "at": 1}'])
