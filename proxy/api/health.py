@@ -8,12 +8,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from proxy.api.http_exchange import KEY, NO_KEY, exchange_of
-from proxy.api.views import fleet_view, language_list
+from proxy.api.views import fleet_view
 from proxy.context import ProxyContext, context
 from proxy.exchange.exchange import SMALL_SECONDS
 from proxy.exchange.key_places import HEADER
 from proxy.keys.quota import limit_headers
 from proxy.keys.usage import Usage
+from proxy.routing import language_lists
 from shared.http.openapi import PROBE_DOCUMENTATION, problem_documentation
 from shared.http.probes import livez_response, startupz_response
 from shared.http.request_context import add_response_headers
@@ -65,11 +66,11 @@ def _health(parts: ProxyContext) -> tuple[int, bytes]:
     return 503 if status == "down" else 200, body
 
 
-@routes.get("/languages", response_model=language_list.Languages)
+@routes.get("/languages", response_model=language_lists.Languages)
 async def languages(request: Request) -> Response:
     """List every source language, its targets, and whether they are ready now."""
     parts = context(request)
-    body = await parts.translation.language_lists.get(language_list.languages, parts.fleet.registry.snapshot)
+    body = await parts.translation.language_lists.get(language_lists.languages, parts.fleet.registry.snapshot)
     return Response(body, media_type="application/json")
 
 

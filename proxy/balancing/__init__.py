@@ -3,8 +3,7 @@
 The forwarder selects (``selector``), sends an attempt, and ``local_stats`` records its result.
 
 - ``selector``: chooses a replica: the tiers, who is eligible, the score, the best of a few.
-- ``attempt``: a chosen replica, and one request to it.
-- ``local_stats``: this proxy's statistics: pairs, models' latencies.
+- ``local_stats``: this proxy's statistics: attempts, pairs, models' latencies.
 - ``replica_stats``: statistics of one replica: requests, latency, capacity.
 - ``circuit_breaker``: excludes failing replicas.
 - ``outlier_detection``: suspects and stalls.

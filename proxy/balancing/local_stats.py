@@ -1,4 +1,4 @@
-"""LocalStats: this proxy's own statistics of replicas, pairs and models."""
+"""LocalStats: this proxy's own statistics: attempts, pairs, models' latencies."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple, Self
 
-from proxy.balancing.attempt import Attempt, Selection
+from proxy.balancing.circuit_breaker import CircuitPermit
 from proxy.balancing.replica_stats import InFlightRequest, PairReplicaStats, ReplicaStats
 from proxy.call import RequestCost
 from proxy.fleet.replica import ReplicaState
@@ -81,6 +81,56 @@ class ModelLatency:
         self._median_seconds = usual = latencies[count // 2]
         self.is_slow = recent[len(recent) // 2] > FLEET_SLOW * usual
         self.late_seconds = max(latencies[int(count * PERCENTILE)], OVER_MEDIAN * usual)
+
+
+class Selection(NamedTuple):
+    """A chosen replica; ``permit`` is None if most replicas look bad."""
+
+    url: str
+    pair: LanguagePair
+    rank: int
+    permit: CircuitPermit | None
+    model: str
+
+
+class Attempt(InFlightRequest):
+    """One request to one replica, in flight while the block lasts.
+
+    ``label`` is for metrics; ``full_for``: seconds that a full replica asked for. If it ``timed_out``, it failed only
+    if overdue.
+    """
+
+    __slots__ = ("_record", "full_for", "label", "outcome", "selection", "stats", "timed_out", "unreachable")
+
+    def __init__(
+        self,
+        record: Callable[[Attempt], None],
+        selection: Selection,
+        stats: PairReplicaStats,
+        started: float,
+        cost: RequestCost,
+    ) -> None:
+        super().__init__(selection.rank, selection.model, started, cost)
+        self._record = record
+        self.selection = selection
+        self.stats = stats
+        self.outcome = AttemptOutcome.NONE
+        self.label = "cancelled"
+        self.full_for = 0.0
+        self.unreachable = False
+        self.timed_out = False
+
+    def __enter__(self) -> Self:
+        self.stats.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stats.remove(self)
+        self._record(self)
+
+    def record_outcome(self, outcome: AttemptOutcome, *, full_for: float = 0.0, unreachable: bool = False) -> None:
+        """Record the outcome."""
+        self.outcome, self.full_for, self.unreachable = outcome, full_for, unreachable
 
 
 @dataclass(eq=False, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from proxy.balancing.attempt import Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import LocalStats, Selection
 from proxy.balancing.replica_stats import SLOW_START_SECONDS
 from proxy.call import RequestCost
 from proxy.fleet.snapshot import Snapshot

@@ -81,13 +81,10 @@ async def run(
 
 
 def _table(services: Sequence[ServiceReplicas]) -> str:
-    rows = [_HEADER, *((each.service, str(each.ready), _number(each)) for each in services)]
+    numbers = ((each.service, each.ready, NOT_STATED if each.expected is None else each.expected) for each in services)
+    rows = [tuple(map(str, row)) for row in (_HEADER, *numbers)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-def _number(each: ServiceReplicas) -> str:
-    return NOT_STATED if each.expected is None else str(each.expected)
 
 
 def _json(services: Sequence[ServiceReplicas]) -> str:
@@ -113,9 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         services = asyncio.run(run_once())
-    except InvalidRequestError as error:
-        return _fail(error.detail, EXIT_REFUSED)
-    except NotWatchedError as error:
+    except (InvalidRequestError, NotWatchedError) as error:
         return _fail(str(error), EXIT_REFUSED)
     except StoreUnavailableError as error:
         return _fail(str(error), EXIT_AWAY)

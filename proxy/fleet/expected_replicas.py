@@ -37,11 +37,6 @@ class Expectation(BaseModel):
     learnt: bool = True
 
 
-def service_of(expectation: Expectation) -> str:
-    """Return the name of an expectation among all."""
-    return expectation.service
-
-
 @dataclass(frozen=True, slots=True)
 class ServiceReplicas:
     """Ready and expected replicas of one service; None: no number is stated."""
@@ -70,7 +65,7 @@ class ExpectedReplicas(LatestCopy[Expectation]):
     """Expectations of services, the ``configured`` host names; ``clock``: Unix seconds."""
 
     def __init__(self, configured: Sequence[str], clock: Callable[[], float]) -> None:
-        super().__init__(service_of, clock)
+        super().__init__(lambda each: each.service, clock)
         hosts = ((url, urlsplit(url).hostname or "") for url in configured)
         self._service_by_url = {url: host for url, host in hosts if not is_address(host)}
         self.services = tuple(dict.fromkeys(self._service_by_url.values()))

@@ -50,16 +50,11 @@ class Override(BaseModel):
         return self.verdict is OverrideKind.SERVING and not self.added and self.weight is None
 
 
-def url_of(override: Override) -> str:
-    """Return the name of an override among all."""
-    return override.url
-
-
 class Overrides(LatestCopy[Override]):
     """Each URL's latest override; ``clock`` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        super().__init__(url_of, clock)
+        super().__init__(lambda each: each.url, clock)
 
     def change(
         self, url: str, verdict: OverrideKind, *, added: bool, weight: float | None, new_verdict: bool
@@ -73,7 +68,7 @@ class Overrides(LatestCopy[Override]):
             undone = [each for each in self.all() if each.is_undone()]
             if not undone:
                 raise FleetFullError(MAX_OVERRIDES)
-            self.drop(min(undone, key=lambda each: each.at).url)
+            del self._by_name[min(undone, key=lambda each: each.at).url]
         at = self.next_at(url)
         since = at if new_verdict else (before.since if before else 0.0)
         override = Override(url=url, verdict=verdict, at=at, since=since, added=added, weight=weight)

@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from proxy.fleet.expected_replicas import Expectation, service_of
-from proxy.fleet.overrides import Override, url_of
+from proxy.fleet.expected_replicas import Expectation
+from proxy.fleet.overrides import Override
 from proxy.fleet.replica import Replica
 from proxy.storage.connection import RedisConnection
 from proxy.storage.lease import LeaderLease
@@ -47,8 +47,10 @@ class FleetStore:
         self._replicas = IndexedRecords(self._redis, replicas, keys.replicas, keys.replica)
         self._pairs: dict[str, ServedPairs] = {}  # by version, as last written or read
         self._clock = clock
-        self.overrides = LatestRecords(self._redis, overrides, keys.overrides, url_of, OVERRIDES_SECONDS)
-        self.expected = LatestRecords(self._redis, expected, keys.expected, service_of, OVERRIDES_SECONDS)
+        self.overrides = LatestRecords(self._redis, overrides, keys.overrides, lambda each: each.url, OVERRIDES_SECONDS)
+        self.expected = LatestRecords(
+            self._redis, expected, keys.expected, lambda each: each.service, OVERRIDES_SECONDS
+        )
 
     async def close(self) -> None:
         """Close the connections."""

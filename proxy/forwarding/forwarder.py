@@ -6,8 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from proxy.balancing.attempt import Attempt, Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import Attempt, LocalStats, Selection
 from proxy.call import Leg
 from proxy.fleet.registry import Registry
 from proxy.forwarding.hedging import Hedge, HedgeWonError, HedgingPolicy

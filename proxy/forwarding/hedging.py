@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Self
 
-from proxy.balancing.attempt import Selection
-from proxy.balancing.local_stats import LocalStats, ModelLatency
+from proxy.balancing.local_stats import LocalStats, ModelLatency, Selection
 from proxy.balancing.selector import ReplicaSelector
 from proxy.fleet.snapshot import Snapshot
 from proxy.forwarding.retry_policy import LegProgress, RetryBudget
@@ -105,7 +104,7 @@ class Hedge:
             self.second.add_done_callback(self._end)
 
     def _end(self, second: asyncio.Task[bytes]) -> None:
-        """End the first attempt if the second was answered; else it goes on."""
+        """End the first attempt if the second was answered."""
         if second.cancelled() or self.first is None:
             return
         error = second.exception()

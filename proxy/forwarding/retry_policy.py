@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from proxy.balancing.attempt import Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import LocalStats, Selection
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import Leg
 from proxy.fleet.snapshot import Snapshot

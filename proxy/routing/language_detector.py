@@ -93,6 +93,11 @@ class LanguageDetector:
         self._library.detect("warm", k=1)
         self._served_sets: OrderedDict[frozenset[str], _ServedSet] = OrderedDict()
 
+    @property
+    def served_sets(self) -> int:
+        """Number of sets of served languages in memory."""
+        return len(self._served_sets)
+
     def score(self, text: str) -> LanguageScores:
         """Return the text's scores, which do not depend on what is served."""
         found = self._library.detect(text, k=LABELS)

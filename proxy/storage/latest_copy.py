@@ -46,10 +46,6 @@ class LatestCopy(Generic[D]):
         """Replace a record."""
         self._by_name[self._name(record)] = record
 
-    def drop(self, name: str) -> None:
-        """Drop a record."""
-        del self._by_name[name]
-
     def merge(self, records: Iterable[D]) -> bool:
         """Merge other proxies' records; return whether anything changed."""
         before = dict(self._by_name)

@@ -190,10 +190,6 @@ class ExpiringRecords(Generic[T]):
         return found
 
 
-# A page takes a few milliseconds of the event loop, which runs between two.
-PAGE_NAMES: Final = 500
-
-
 @dataclass(eq=False, slots=True)
 class LastSeen:
     """Names with their last Unix times, forgotten after ``seconds``.
@@ -208,7 +204,7 @@ class LastSeen:
     async def write(self, seen: Mapping[str, float], now: float) -> None:
         """Write times unless Redis has later ones; forget old names."""
         kept = ("EXPIRE", self.key, self.seconds)
-        for page in pages(tuple(seen.items()), PAGE_NAMES):
+        for page in pages(tuple(seen.items()), NAMES):
             times = [part for name, at in page for part in (at, name)]
             await self.redis.send([("ZADD", self.key, "GT", *times), kept])
         await self.redis.send([("ZREMRANGEBYSCORE", self.key, "-inf", now - self.seconds), kept])
@@ -219,7 +215,7 @@ class LastSeen:
         cursor, is_first = 0, True
         while cursor or is_first:
             page: tuple[int, list[tuple[str, float]]] = await self.redis.call(
-                "ZSCAN", self.key, cursor, "COUNT", PAGE_NAMES
+                "ZSCAN", self.key, cursor, "COUNT", NAMES
             )
             (cursor, times), is_first = page, False
             found.update(times)
@@ -254,6 +250,10 @@ class LatestRecords(Generic[D]):
         rows = [(self.name(each), each.at, self.codec.encode(each)) for each in records]
         await write_latest(self.redis, self.register, rows, self.seconds)
 
+    async def delete(self, names: Sequence[str]) -> None:
+        """Delete the records of these names (at least one)."""
+        await self.redis.call("HDEL", self.register, *names)
+
     async def sync(self, copy: LatestCopy[D], on_change: Callable[[], None], *, renew: bool) -> None:
         """Merge with Redis, both ways; ``on_change`` hears of changes before the write."""
         stored = await self.read(renew=renew)
@@ -262,7 +262,7 @@ class LatestRecords(Generic[D]):
         if missing := copy.missing_in(stored):
             await self.write(missing)
         if expired := copy.expired_in(stored):
-            await self.redis.call("HDEL", self.register, *expired)
+            await self.delete(expired)
 
 
 @dataclass(eq=False, slots=True)

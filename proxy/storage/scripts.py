@@ -37,8 +37,14 @@ def script(lua: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[Concatena
         keys = [name for name in names if _KEY in getattr(hints[name], "__metadata__", ())]
         values = [name for name in names if name not in keys]
         lists = {name for name in names if get_origin(_plain(hints[name])) is Sequence}
-        lines = [_declare_key(name, at, is_list=name in lists) for at, name in enumerate(keys, 1)]
-        lines += [_declare_value(name, at, is_list=name in lists) for at, name in enumerate(values, 1)]
+        lines = [
+            f"local {name} = " + (f"{{unpack(KEYS, {at})}}" if name in lists else f"KEYS[{at}]")
+            for at, name in enumerate(keys, 1)
+        ]
+        lines += [
+            f"local {name} = " + (f"cjson.decode(ARGV[{at}])" if name in lists else f"ARGV[{at}]")
+            for at, name in enumerate(values, 1)
+        ]
         text = SCRIPTS[function.__name__] = "\n".join([*lines, lua.strip()])
 
         async def run(redis: RedisConnection, /, *arguments: P.args, **_: P.kwargs) -> R:
@@ -55,14 +61,6 @@ def script(lua: str) -> Callable[[Callable[P, Awaitable[R]]], Callable[Concatena
 
 def _plain(hint: Any) -> Any:
     return get_args(hint)[0] if hasattr(hint, "__metadata__") else hint
-
-
-def _declare_key(name: str, at: int, *, is_list: bool) -> str:
-    return f"local {name} = {{unpack(KEYS, {at})}}" if is_list else f"local {name} = KEYS[{at}]"
-
-
-def _declare_value(name: str, at: int, *, is_list: bool) -> str:
-    return f"local {name} = cjson.decode(ARGV[{at}])" if is_list else f"local {name} = ARGV[{at}]"
 
 
 @script("""

@@ -128,8 +128,10 @@ def classify(
             outcome = AttemptOutcome.NONE if over else AttemptOutcome.FAILED
             refusal = Refusal(outcome, deadline.exceeded_error(), elsewhere=not over)
         case code if code in FINAL_CODES:
-            words = {"title": problem.title, "detail": problem.detail, "facts": problem.model_extra or {}}
-            relayed = RelayedError(code=problem.code, http_status=status, **words)
+            facts = problem.model_extra or {}
+            relayed = RelayedError(
+                code=problem.code, http_status=status, title=problem.title, detail=problem.detail, facts=facts
+            )
             refusal = Refusal(AttemptOutcome.ANSWERED, relayed, elsewhere=False)
         case _:
             pass

@@ -86,7 +86,7 @@ def proxy_places() -> Sequence[Place]:
         Place(
             "proxy.routing.language_detector.LanguageDetector._served_sets",
             MAX_SERVED_SETS,
-            lambda: len(detector._served_sets),
+            lambda: detector.served_sets,
             lambda number: detector.list_candidates(scores, ["en", fresh_tag(number)]),
         ),
         Place(

@@ -4,5 +4,4 @@
 - ``fleet_view``: the fleet in each depth, and the answers to operators' changes.
 - ``diagnosis``: what is wrong with a replica or a pair, and its runbook.
 - ``traffic_view``: figures and events of all proxies.
-- ``language_list``: ``/languages``.
 """

@@ -25,12 +25,6 @@ class Diagnosis:
     runbook: str | None = None
 
 
-_OK: Final = Diagnosis("ok")
-_DRAINED: Final = Diagnosis("off", "drained")
-_STALLED: Final = Diagnosis("bad", "stalled", "a-replica-is-failing")
-_FAILING: Final = Diagnosis("bad", "failing", "a-replica-is-failing")
-_PAIRS_MISSING: Final = Diagnosis("warn", "pairs-missing", "a-replica-is-starting")
-_FULL: Final = Diagnosis("warn", "full", "a-replica-is-full")
 _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
     ReplicaState.DOWN: Diagnosis("bad", "down", "a-replica-is-down"),
     ReplicaState.STARTING: Diagnosis("warn", "starting", "a-replica-is-starting"),
@@ -47,16 +41,16 @@ def diagnose_replica(
     no requests.
     """
     if drained:
-        return _DRAINED
+        return Diagnosis("off", "drained")
     if state in _BY_STATE:
         return _BY_STATE[state]
     if stalled:
-        return _STALLED
+        return Diagnosis("bad", "stalled", "a-replica-is-failing")
     if failing:
-        return _FAILING
+        return Diagnosis("bad", "failing", "a-replica-is-failing")
     if not whole:
-        return _PAIRS_MISSING
-    return _FULL if avoided else _OK
+        return Diagnosis("warn", "pairs-missing", "a-replica-is-starting")
+    return Diagnosis("warn", "full", "a-replica-is-full") if avoided else Diagnosis("ok")
 
 
 def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosis:
@@ -67,4 +61,4 @@ def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosi
         return Diagnosis("warn", runbook="a-replica-is-failing")
     if expected is not None and ready < expected:
         return Diagnosis("warn", runbook="replicas-are-missing")
-    return _OK
+    return Diagnosis("ok")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from proxy.balancing.attempt import Attempt, Selection
-from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.local_stats import Attempt, LocalStats, Selection
 from proxy.balancing.outlier_detection import find_suspects
 from proxy.balancing.selector import ReplicaSelector
 from proxy.call import RequestCost, work_of

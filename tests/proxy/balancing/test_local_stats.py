@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import Selection
 from proxy.balancing.outlier_detection import STALL_SECONDS, failing_counts, failing_replicas, mark_stalled_replicas
 from proxy.call import RequestCost, work_of
 from proxy.upstream.response_classifier import AttemptOutcome

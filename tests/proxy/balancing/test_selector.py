@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.balancing.attempt import Selection
+from proxy.balancing.local_stats import Selection
 from proxy.balancing.replica_stats import LONGEST_BACK_PRESSURE_SECONDS, SLOW_START_SECONDS
 from proxy.balancing.selector import (
     CHOICES,

@@ -134,4 +134,4 @@ def test_every_set_of_served_languages_has_its_own_answer(detector: LanguageDete
         assert {detector.choose(scores, served, "text").lang} == served - {"de"}
     for number in range(100, 200):
         assert detector.choose(scores, {"de", f"en-{number}"}, "text").lang == f"en-{number}"
-    assert len(detector._served_sets) == MAX_SERVED_SETS
+    assert detector.served_sets == MAX_SERVED_SETS

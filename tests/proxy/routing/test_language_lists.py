@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.language_lists import LanguageLists
+from proxy.routing.language_lists import LanguageLists, Languages, languages
 from proxy.routing.pivots import PivotOrder
 from tests.proxy.samples import replica, snapshot
 
@@ -71,3 +71,12 @@ async def test_failed_rendering_is_not_kept() -> None:
         await lists.get(render, FLEET)
     assert await lists.get(render, FLEET) == await lists.get(render, FLEET) == b"de"
     assert calls == 2
+
+
+def test_languages_are_grouped_by_source() -> None:
+    fleet = snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",))
+    found = Languages.model_validate_json(languages(fleet, None))
+    assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
+        ("de", [("en", True)]),
+        ("en", [("de", True), ("fr", False)]),
+    ]

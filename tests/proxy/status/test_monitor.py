@@ -113,7 +113,7 @@ async def test_open_breaker_is_an_event(redis: RedisServer) -> None:
         one.detector.observe_snapshot(one.parts.registry.snapshot)
         await one.monitor.tick()
         stats = one.local_stats.pair_replica_stats(A, pair("en>de"))
-        stats.record_refusal(stats.breaker.acquire(), "unknown-pair")
+        stats.record_failure(stats.breaker.acquire(), "unknown-pair", at_once=True)
         one.local_stats.pairs[pair("en>de")].update_outlier(A, stats)
         assert open_breakers(one.local_stats)[A].why == "unknown-pair"
         clock.now += 1

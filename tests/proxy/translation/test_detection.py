@@ -159,7 +159,7 @@ async def test_new_targets_cost_no_new_comparisons() -> None:
     for number in range(100, 200):
         request = TranslateRequest(text=TEXTS[0], target_lang=f"en-{number}")
         assert (await grouper.group(request, GROUPED_FLEET, scored)).results[0].source_lang == "en"
-    assert len(detector._served_sets) == 1
+    assert detector.served_sets == 1
 
 
 def translation(text: str, source: str) -> Translation:
