@@ -8,22 +8,15 @@ from apiserver.changes.change_run import EntryChange
 from apiserver.changes.plan import PlannedChange
 from apiserver.changes.reports import ChangeOutcome, ChangeStep, model_line
 from tests.apiserver.changes.samples import entry_of, host_of
+from tests.support.clock import HandClock
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 10.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def change_of(clock: Clock) -> EntryChange:
+def change_of(clock: HandClock) -> EntryChange:
     return EntryChange(PlannedChange(entry_of("new"), {}, (host_of(entry_of("old")),)), clock)
 
 
 def test_steps_are_timed() -> None:
-    clock = Clock()
+    clock = HandClock()
     change = change_of(clock)
     assert (change.report().step, change.report().seconds, change.can_stop) == (ChangeStep.WAITING, {}, True)
     clock.now += 7
@@ -44,7 +37,7 @@ def test_steps_are_timed() -> None:
 
 
 def test_failed_change_says_why() -> None:
-    change = change_of(Clock())
+    change = change_of(HandClock())
     change.end(ChangeOutcome.FAILED, "no weights")
     assert change.report().why == "no weights"
 

@@ -12,14 +12,7 @@ from apiserver.hosting.restart_backoff import (
     MAX_RETRY_SECONDS,
     RestartBackoff,
 )
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import HandClock
 
 
 class Steady(Random):  # noqa: S311 - jitter, no secret
@@ -27,7 +20,7 @@ class Steady(Random):  # noqa: S311 - jitter, no secret
         return (a + b) / 2
 
 
-def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
+def restarts_of(clock: HandClock, *, took: float | None = None) -> RestartBackoff:
     """Return the starts of a model whose first one took that long."""
     restarts = RestartBackoff(1.0, clock, Steady())
     if took is not None:
@@ -38,12 +31,12 @@ def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
 
 
 def test_backoff_doubles_up_to_its_limit() -> None:
-    restarts = restarts_of(Clock())
+    restarts = restarts_of(HandClock())
     assert [restarts.schedule() for _ in range(8)] == [1, 2, 4, 8, 16, *[MAX_BACKOFF_SECONDS] * 3]
 
 
 def test_first_start_is_due_at_once_and_others_after_a_pause() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     assert restarts.is_due
     restarts.schedule()
@@ -54,7 +47,7 @@ def test_first_start_is_due_at_once_and_others_after_a_pause() -> None:
 
 @pytest.mark.parametrize(("lived", "pause"), [(HEALTHY_AFTER_SECONDS - 1, 2), (HEALTHY_AFTER_SECONDS + 1, 1)])
 def test_backoff_resets_only_after_a_long_healthy_time(lived: float, pause: float) -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     restarts.schedule()
     restarts.start_begun()
@@ -64,7 +57,7 @@ def test_backoff_resets_only_after_a_long_healthy_time(lived: float, pause: floa
 
 
 def test_seconds_left_is_unknown_before_a_first_start() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     assert restarts.seconds_left() is None
     restarts.start_begun()
@@ -74,7 +67,7 @@ def test_seconds_left_is_unknown_before_a_first_start() -> None:
 
 
 def test_seconds_left_adds_pause_and_last_start() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock, took=10.2)
     assert restarts.seconds_left() == 12, "it died in this moment: 1 s and 10.2 s"
     restarts.schedule()
@@ -90,6 +83,6 @@ def test_seconds_left_adds_pause_and_last_start() -> None:
 
 
 def test_seconds_left_is_bounded() -> None:
-    restarts = restarts_of(Clock(), took=1000)
+    restarts = restarts_of(HandClock(), took=1000)
     restarts.schedule()
     assert restarts.seconds_left() == MAX_RETRY_SECONDS

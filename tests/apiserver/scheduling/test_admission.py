@@ -29,8 +29,8 @@ from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
 from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
 from shared.protocol.report import ModelReport
-from tests.apiserver.scheduling.hand_clock import HandClock
 from tests.apiserver.work_items import work_of
+from tests.support.clock import HandClock
 
 BATCH_SIZE = 16
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.scheduling.throughput import GAP_SECONDS, MEMORY_SECONDS, MIN_SEEN_SECONDS, ThroughputMeter
-from tests.apiserver.scheduling.hand_clock import HandClock
+from tests.support.clock import HandClock
 
 
 def work(rate: ThroughputMeter, clock: HandClock, seconds: float, per_second: float) -> None:

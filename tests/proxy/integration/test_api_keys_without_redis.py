@@ -18,7 +18,6 @@ from proxy.keys.authenticator import Authenticator
 from proxy.storage.connection import StoreUnavailableError
 from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from tests.conftest import RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.integration.keyed_proxies import (
     OPERATOR,
     ask,
@@ -29,6 +28,7 @@ from tests.proxy.integration.keyed_proxies import (
     used_today,
 )
 from tests.proxy.proxies import RunningProxy, nowhere
+from tests.support.clock import HandClock
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 

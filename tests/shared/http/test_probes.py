@@ -13,13 +13,7 @@ from typing_extensions import override
 
 from shared.http.probes import livez_response, metrics_response
 from shared.runtime.background import STALE_FLOOR_SECONDS, Loop
-
-
-class _Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import HandClock
 
 
 async def _tick() -> None:
@@ -27,7 +21,7 @@ async def _tick() -> None:
 
 
 def test_livez_names_the_stale_loops() -> None:
-    clock, other = _Clock(), _Clock()
+    clock, other = HandClock(0.0), HandClock(0.0)
     rng = Random(1)  # noqa: S311 - jitter, no secret
     loops = [Loop("probe", 1.0, _tick, clock, rng), Loop("flush", 1.0, _tick, other, rng)]
     assert livez_response(loops).status_code == 200

@@ -10,24 +10,19 @@ from hypothesis import strategies as st
 
 from shared.protocol.deadline import Deadline, TimeLimits
 from shared.protocol.errors import InvalidRequestError
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import HandClock
 
 
 def test_deadline_without_header_is_the_cap() -> None:
-    assert Deadline.from_header(None, 30, Clock()).remaining() == 30
+    assert Deadline.from_header(None, 30, HandClock()).remaining() == 30
 
 
 def test_header_shortens_and_never_lengthens() -> None:
-    assert Deadline.from_header("1500", 30, Clock()).remaining() == 1.5
-    assert Deadline.from_header("999999999", 30, Clock()).remaining() == 30
-    assert Deadline.from_header(" 1500 \t", 30, Clock()).remaining() == 1.5, "white space around a value is none of it"
+    assert Deadline.from_header("1500", 30, HandClock()).remaining() == 1.5
+    assert Deadline.from_header("999999999", 30, HandClock()).remaining() == 30
+    assert Deadline.from_header(" 1500 \t", 30, HandClock()).remaining() == 1.5, (
+        "white space around a value is none of it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +30,7 @@ def test_header_shortens_and_never_lengthens() -> None:
 )
 def test_header_must_be_a_positive_whole_number(value: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        Deadline.from_header(value, 30, Clock())
+        Deadline.from_header(value, 30, HandClock())
     assert caught.value.facts["errors"][0]["field"] == "X-Timeout-Ms"
     assert len(caught.value.detail) < 120
 
@@ -43,11 +38,11 @@ def test_header_must_be_a_positive_whole_number(value: str) -> None:
 @given(st.text(max_size=30))
 def test_any_header_is_a_deadline_or_refused(value: str) -> None:
     with suppress(InvalidRequestError):
-        assert 0 < Deadline.from_header(value, 30, Clock()).remaining() <= 30
+        assert 0 < Deadline.from_header(value, 30, HandClock()).remaining() <= 30
 
 
 def test_remaining_ends_at_zero() -> None:
-    clock = Clock()
+    clock = HandClock()
     deadline = Deadline.after(2, clock)
     clock.now += 1.5
     assert (deadline.remaining(), deadline.header()) == (0.5, "500")
@@ -57,7 +52,7 @@ def test_remaining_ends_at_zero() -> None:
 
 
 def test_header_is_read_by_the_next_server() -> None:
-    clock = Clock()
+    clock = HandClock()
     passed = Deadline.after(0.0001, clock).header()
     assert Deadline.from_header(passed, 30, clock).remaining() > 0
 
@@ -78,7 +73,7 @@ def test_time_limit_without_growth_is_constant() -> None:
 
 
 def test_extended_counts_from_the_start() -> None:
-    clock = Clock()
+    clock = HandClock()
     deadline = Deadline.from_header(None, 30, clock)
     clock.now += 20
     extended = deadline.extended(40)
@@ -88,13 +83,13 @@ def test_extended_counts_from_the_start() -> None:
 
 @pytest.mark.parametrize(("wanted", "given"), [("5000", 5), ("35000", 35), ("999999999", 40)])
 def test_extended_never_exceeds_the_requested_time(wanted: str, given: float) -> None:
-    deadline = Deadline.from_header(wanted, 30, Clock())
+    deadline = Deadline.from_header(wanted, 30, HandClock())
     assert deadline.remaining() == min(given, 30)
     assert deadline.extended(40).remaining() == given
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**7), st.integers(0, 10**7))
 def test_time_limit_never_shrinks_with_characters(wanted: int, chars: int, more: int) -> None:
-    deadline = Deadline.from_header(str(wanted)[:9], LIMITS.base, Clock())
+    deadline = Deadline.from_header(str(wanted)[:9], LIMITS.base, HandClock())
     short, long = (deadline.extended(LIMITS.seconds(size)).remaining() for size in (chars, chars + more))
     assert deadline.remaining() <= short <= long <= LIMITS.longest
