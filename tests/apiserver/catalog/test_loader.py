@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from apiserver.catalog.canary_texts import CANARIES, canary_issue
 from apiserver.catalog.loader import load, read
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.catalog.yaml_file import MAX_BYTES, MAX_ISSUES, CatalogError
-from shared.languages import LanguagePair
+from shared.languages import LanguagePair, canonical_tag
 from shared.protocol.report import MAX_REPORTED_PAIRS
 
 DEMO = Path(__file__).resolve().parents[3] / "deploy" / "models" / "demo.yaml"
@@ -329,3 +330,23 @@ def test_pairs_beyond_what_proxies_take_are_refused(tmp_path: Path) -> None:
 def test_languages_beyond_what_proxies_take_are_refused(tmp_path: Path) -> None:
     assert "at most 141 items" in refused(tmp_path, f"{CUSTOM}languages: [{', '.join(MANY[:142])}]")
     assert len(one(tmp_path, f"{CUSTOM}languages: [{', '.join(MANY[:141])}]").all_pairs) == 141 * 140
+
+
+def test_canaries_are_sentences_under_canonical_tags() -> None:
+    for tag, text in CANARIES.items():
+        assert canonical_tag(tag) == tag
+        assert text == text.strip() != ""
+
+
+@pytest.mark.parametrize("output", ["", "  \n"])
+def test_empty_canary_translation_is_an_issue(output: str) -> None:
+    assert canary_issue("Where?", output) == "the canary's translation is empty"
+
+
+@pytest.mark.parametrize("output", ["Where?", " where? ", "WHERE?\n"])
+def test_untranslated_canary_is_an_issue(output: str) -> None:
+    assert canary_issue("Where?", output) == "the canary came back untranslated"
+
+
+def test_translated_canary_is_no_issue() -> None:
+    assert canary_issue("Where?", "Wo?") is None
