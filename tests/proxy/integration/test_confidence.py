@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.support.event_streams import request_stream
-from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.fake_replica import FakeReplica, Script
 from tests.support.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=1024 * 1024) as one:
-        yield one
+fake, running = fleet_fixtures("en>de", name="one", cache_bytes=1024 * 1024)
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from proxy.forwarding.hedging import HEDGE_BURST
 from shared.languages import LanguagePair
 from tests.conftest import RedisServer
-from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, proxy
+from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
 from tests.support.waiting import wait_until
 
@@ -84,8 +84,7 @@ async def test_returning_replica_is_used_again() -> None:
 
 
 async def test_only_replica_gone_is_503_before_and_after_probe() -> None:
-    only = FakeReplica("en>de", name="only")
-    async with replicas(only), proxy([only], probe_interval=1.0) as running:
+    async with fleet_of("en>de", name="only", probe_interval=1.0) as (running, only):
         await only.stop()
         for _ in range(2):
             status, problem, headers = await running.translate("Hello")
@@ -217,8 +216,7 @@ async def test_unready_pair_is_503_while_others_are_served() -> None:
 
 
 async def test_second_lost_report_marks_replica_down() -> None:
-    busy = FakeReplica("en>de", name="busy")
-    async with replicas(busy), proxy([busy]) as running:
+    async with fleet_of("en>de", name="busy") as (running, busy):
         busy.report.fault = "close"
         await running.sees(busy, "down")
         replica = running.context.fleet.registry.snapshot.replicas[busy.url]
@@ -342,8 +340,7 @@ async def test_request_at_only_replica_is_not_abandoned() -> None:
 
 
 async def test_unreachable_fleet_is_tried_all_the_same() -> None:
-    only = FakeReplica("en>de", name="only")
-    async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
+    async with fleet_of("en>de", name="only", probe_interval=PATIENT) as (running, only):
         await only.stop()
         assert (await running.translate("Hello"))[0] == 503
         await only.start()

@@ -13,7 +13,7 @@ import pytest
 from proxy.fleet.overrides import MAX_OVERRIDES, Override, OverrideKind
 from proxy.fleet.registry import Registry
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -88,8 +88,7 @@ async def test_change_without_token_is_refused(
 
 
 async def test_change_is_off_where_no_token_is_set() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", name="one") as (running, one):
         for headers in ({}, {"Authorization": "Bearer"}, KEY):
             response = await running.client.post("/fleet/replicas/drain", json={"url": one.url}, headers=headers)
             assert (response.status_code, response.json()["code"]) == (403, "operator-off")
@@ -183,8 +182,7 @@ async def test_drained_replica_finishes_and_resumed_one_serves(
 
 
 async def test_pairs_of_drained_fleet_stay_known() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], operator_token=TOKEN) as running:
+    async with fleet_of("en>de", name="one", operator_token=TOKEN) as (running, one):
         await apply_command(running, "drain", one.url)
         status, problem, headers = await running.translate("Hello")
         assert (status, problem["code"]) == (503, "pair-unavailable")
@@ -351,8 +349,7 @@ async def test_head_is_answered_like_get_without_body(operated_proxy: RunningPro
 
 
 async def test_metrics_show_a_change_before_the_next_sweep() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+    async with fleet_of("en>de", operator_token=TOKEN, probe_interval=60) as (running, fake):
         await until_state(running, fake.url, "ready")
         await apply_command(running, "drain", fake.url)
         lines = (await running.client.get("/metrics")).text.splitlines()
@@ -367,8 +364,7 @@ async def test_answer_to_a_change_is_as_of_its_end(monkeypatch: pytest.MonkeyPat
         return False
 
     monkeypatch.setattr(Registry, "share_override", share_slowly)
-    fake = FakeReplica()
-    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+    async with fleet_of(operator_token=TOKEN, probe_interval=60) as (running, fake):
         before = (await fleet(running))[fake.url]["report"]["age_s"]
         changed = await apply_command(running, "drain", fake.url)
         assert changed["replicas"][0]["report"]["age_s"] >= before + 0.4

@@ -13,8 +13,7 @@ import pytest
 from proxy.keys import store
 from proxy.keys.api_key import Grant, mint
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"
@@ -65,8 +64,8 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
 
 
 async def test_unserved_pair_and_second_name_are_warned_of(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "en>fr", "de>en")
-    async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+    settings: dict[str, Any] = {"operator_token": TOKEN, "redis_timeout": 5.0}
+    async with fleet_of("en>de", "en>fr", "de>en", redis_url=redis.url, **settings) as (running, _):
         _, served = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-GB>de", "de-fr"]})
         assert served["warnings"] == [], "by a wider pair, and through a pivot"
         status, key = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-de", "enn-de"]})

@@ -25,7 +25,7 @@ from tests.proxy.integration.keyed_proxies import (
     usage,
     used_today,
 )
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.processes import ROOT
 from tests.support.waiting import wait_until
@@ -143,8 +143,7 @@ async def test_keys_created_while_off_work_once_on(redis: RedisServer) -> None:
 
 @pytest.mark.parametrize("shown", ["Bearer", "Bearer x", "Basic eDp5", f"Bearer pw_{'0' * 12}_{'a' * 32}", "é" * 90])
 async def test_proxy_without_keys_ignores_any_authorization(shown: str) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], keys="off", replica_token="the-token-of-replicas") as running:
+    async with fleet_of("en>de", keys="off", replica_token="the-token-of-replicas") as (running, fake):
         body = b'{"text": "Hello", "source_lang": "en", "target_lang": "de"}'
         headers = [(b"Authorization", shown.encode()), (b"Content-Type", b"application/json")]
         assert (await running.client.post("/translate", content=body, headers=headers)).status_code == 200

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -43,8 +43,7 @@ def has_one_prober(*proxies: RunningProxy) -> bool:
 
 
 async def test_one_proxy_probes_and_both_know(redis: RedisServer) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
+    async with fleet_of("en>de", name="one", redis_url=redis.url) as (first, one), proxy([one], redis.url) as second:
         assert (await first.health())["prober"] is True
         await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
         assert (await second.health())["prober"] is False
@@ -57,8 +56,7 @@ async def test_one_proxy_probes_and_both_know(redis: RedisServer) -> None:
 
 
 async def test_leaving_prober_hands_over_at_once(redis: RedisServer) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], redis.url) as first, proxy([one], redis.url) as second:
+    async with fleet_of("en>de", name="one", redis_url=redis.url) as (first, one), proxy([one], redis.url) as second:
         await wait_until(lambda: second.context.fleet.registry.redis_error is None, 3)
         await first.serving.stop()
 

@@ -54,22 +54,6 @@ async def test_stopping_proxy_finishes_long_requests(tmp_path: Path, redis: Redi
         assert await exit_code_of(server) == 0
 
 
-async def test_killed_leader_is_replaced_within_3_s(tmp_path: Path, redis: RedisServer) -> None:
-    one = FakeReplica("en>de")
-    async with replicas(one), proxy_process(tmp_path, redis, one) as (server, client):
-        assert (await client.get("/health")).json()["prober"] is True
-        async with proxy([one], redis.url) as other:
-
-            async def leads() -> bool:
-                assert (await other.translate("Hello"))[0] == 200
-                return other.context.fleet.registry.is_leader
-
-            server.kill()
-            await wait_until(leads, 3, "taken over")
-            one.state = "draining"
-            await other.sees(one, "draining")
-
-
 # More than a listener's queue of length 0 holds.
 FILLING_CONNECTIONS = 4
 REDIS_TIMEOUT = 0.25

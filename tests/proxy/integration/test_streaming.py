@@ -11,7 +11,7 @@ import pytest
 
 from proxy.balancing.outlier_detection import find_suspects
 from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.event_streams import ACCEPT_EVENTS, StreamedAnswer, open_stream, request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import again_where_paused, wait_until
@@ -281,8 +281,7 @@ async def test_unknown_pair_among_detected_texts_is_404(
     fakes: tuple[FakeReplica, FakeReplica],
 ) -> None:
     del fakes
-    one = FakeReplica("en>de", "de>fr", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", "de>fr", name="one") as (running, one):
         wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr", "pivot": False}
         heard = await request_stream(running.client, wanted)
         assert (heard.status, heard.problem["code"]) == (404, "unknown-pair")

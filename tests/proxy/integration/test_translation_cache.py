@@ -18,7 +18,7 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.support.event_streams import request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import again_where_paused, wait_until
@@ -26,17 +26,7 @@ from tests.support.waiting import again_where_paused, wait_until
 MIB = 1024 * 1024
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "fr>en", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=MIB) as one:
-        yield one
+fake, running = fleet_fixtures("en>de", "fr>en", name="one", cache_bytes=MIB)
 
 
 @pytest.fixture(scope="module")

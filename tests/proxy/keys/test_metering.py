@@ -107,15 +107,6 @@ async def test_revoked_key_is_refused_at_once(metered: Metered) -> None:
     assert (caught.value.log_fields, metered.refusals("key")) == ({"key": key.id}, 1)
 
 
-async def test_closed_meter_refuses_without_redis() -> None:
-    metered, key = Metered(nowhere()), mint(Grant(name="a"), 0.0)[0]
-    for refused in (metered.meter.count_request(key), metered.meter.charge(key, 1), metered.meter.usage(key)):
-        with pytest.raises(KeysUnavailableError):
-            await refused
-    assert metered.refusals("unavailable") == 3
-    await metered.store.close()
-
-
 async def test_open_meter_lets_keys_pass_uncounted_without_redis() -> None:
     metered = Metered(nowhere(), serves_without_redis=True)
     key = mint(Grant(name="a", requests_per_minute=1, chars_per_day=5), 0.0)[0]
