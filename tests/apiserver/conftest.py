@@ -50,6 +50,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAIRS = {"en-de", "de-en", "en-fr", "fr-en"}
 
 
+# Makes settings for a catalog: what the fixture ``settings_for`` returns.
+SettingsFor = Callable[..., ApiServerSettings]
 # For bodies that a test writes itself.
 JSON = {"Content-Type": "application/json"}
 
@@ -117,7 +119,7 @@ async def serving(
 
 
 @pytest.fixture
-def settings_for(tmp_path: Path) -> Callable[..., ApiServerSettings]:
+def settings_for(tmp_path: Path) -> SettingsFor:
     """Return settings for a catalog, with short pauses."""
 
     def make(catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
@@ -136,7 +138,7 @@ def factory() -> ScriptedFactory:
 
 
 @pytest.fixture
-async def served(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
+async def served(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncIterator[Served]:
     """Return a server whose four pairs are ready."""
     async with serving(factory, settings_for()) as running:
         await running.until_ready()

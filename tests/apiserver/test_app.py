@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import get_args
 
 import pytest
@@ -14,32 +13,32 @@ from apiserver.context import ApiServerContext, context
 from apiserver.guards import issues
 from apiserver.guards.issues import OutputIssue
 from apiserver.metrics import SEGMENT_STAGES, UNUSABLE_REASONS, ApiServerMetrics
-from apiserver.settings import ApiServerSettings
 from apiserver.translation.segment_attempts import Stage
 from shared.protocol.priority import Priority
+from tests.apiserver.conftest import SettingsFor
 from tests.support.scripted_engine import ScriptedFactory
 from tests.support.waiting import wait_until
 
 
-def test_create_app_hosts_every_model_of_the_catalog(settings_for: Callable[..., ApiServerSettings]) -> None:
+def test_create_app_hosts_every_model_of_the_catalog(settings_for: SettingsFor) -> None:
     app = create_app(settings_for(), ScriptedFactory())
     context: ApiServerContext = app.state.context
     assert [host.entry.name for host in context.model_server.hosts] == ["en-de", "en-fr"]
     assert [loop.name for loop in context.loops] == ["host:en-de", "host:en-fr"]
 
 
-def test_create_app_hosts_the_named_models_alone(settings_for: Callable[..., ApiServerSettings]) -> None:
+def test_create_app_hosts_the_named_models_alone(settings_for: SettingsFor) -> None:
     app = create_app(settings_for(models=("en-fr",)), ScriptedFactory())
     context: ApiServerContext = app.state.context
     assert [host.entry.name for host in context.model_server.hosts] == ["en-fr"]
 
 
-def test_create_app_refuses_a_wrong_catalog(settings_for: Callable[..., ApiServerSettings]) -> None:
+def test_create_app_refuses_a_wrong_catalog(settings_for: SettingsFor) -> None:
     with pytest.raises(CatalogError, match=r"models\.m"):
         create_app(settings_for("models: {m: {}}"), ScriptedFactory())
 
 
-async def test_lifespan_starts_and_stops_the_engines(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_lifespan_starts_and_stops_the_engines(settings_for: SettingsFor) -> None:
     factory = ScriptedFactory()
     app = create_app(settings_for(), factory)
     async with app.router.lifespan_context(app):
@@ -49,12 +48,12 @@ async def test_lifespan_starts_and_stops_the_engines(settings_for: Callable[...,
     assert all(factory.engine(name).stopped for name in ("en-de", "en-fr"))
 
 
-def test_context_is_that_of_the_requests_app(settings_for: Callable[..., ApiServerSettings]) -> None:
+def test_context_is_that_of_the_requests_app(settings_for: SettingsFor) -> None:
     app = create_app(settings_for(), ScriptedFactory())
     assert context(Request({"type": "http", "app": app})) is app.state.context
 
 
-async def test_collector_joins_server_and_engines(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_collector_joins_server_and_engines(settings_for: SettingsFor) -> None:
     factory = ScriptedFactory()
     app = create_app(settings_for(), factory)
     async with app.router.lifespan_context(app):
@@ -67,7 +66,7 @@ async def test_collector_joins_server_and_engines(settings_for: Callable[..., Ap
     assert loops == {"host:en-de", "host:en-fr"}
 
 
-def test_collector_without_engines_has_the_servers_metrics(settings_for: Callable[..., ApiServerSettings]) -> None:
+def test_collector_without_engines_has_the_servers_metrics(settings_for: SettingsFor) -> None:
     app = create_app(settings_for(), ScriptedFactory())
     names = {metric.name for metric in context(Request({"type": "http", "app": app})).collector().collect()}
     assert "pairway_apiserver_limit_units" in names

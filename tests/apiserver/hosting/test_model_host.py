@@ -215,9 +215,7 @@ async def test_engine_that_keeps_hanging_is_restarted(factory: ScriptedFactory) 
     await host.close()
 
 
-async def test_stall_during_a_canary_retry_is_detected_as_soon(
-    factory: ScriptedFactory,
-) -> None:
+async def test_stall_during_a_canary_retry_is_detected_as_soon(factory: ScriptedFactory) -> None:
     clock = HandClock()
     host = host_of(factory, clock, canary_timeout=60)
 
@@ -346,9 +344,7 @@ async def test_unavailable_pair_says_when_it_should_be_ready(factory: ScriptedFa
     await host.close()
 
 
-async def test_slow_canaries_are_retried_without_a_restart(
-    factory: ScriptedFactory,
-) -> None:
+async def test_slow_canaries_are_retried_without_a_restart(factory: ScriptedFactory) -> None:
     clock = HandClock()
     host = host_of(factory, clock, canary_timeout=0.5)
 

@@ -13,11 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.settings import ApiServerSettings
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import Limits
-from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
 
@@ -215,9 +214,7 @@ async def test_docs_page_has_the_policy_of_all_answers(served: Served) -> None:
     assert (await served.client.get("/docs/swagger-ui-bundle.js")).status_code == 200
 
 
-async def test_exceeded_limits_are_413(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_exceeded_limits_are_413(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
     async with serving(factory, limits) as served:
         await served.until_ready()
@@ -250,9 +247,7 @@ async def test_long_text_is_translated_in_segments(served: Served, factory: Scri
     assert answer.json()["translation"].count("[") == len(asked)
 
 
-async def test_terms_that_fill_the_context_are_413(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_terms_that_fill_the_context_are_413(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
 
     def short(engine: ScriptedEngine) -> None:
@@ -267,9 +262,7 @@ async def test_terms_that_fill_the_context_are_413(
         assert "terms" in answer["detail"]
 
 
-async def test_idle_server_accepts_any_legal_list(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_idle_server_accepts_any_legal_list(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(max_waiting=1)) as served:
         await served.until_ready()
         assert (await served.translate(["a"] * 256)).status_code == 200
@@ -311,9 +304,7 @@ async def test_unusable_output_is_502_or_null_in_a_list(
     assert f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}} 2.0' in metrics
 
 
-async def test_full_model_is_503_with_retry_after(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_full_model_is_503_with_retry_after(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(max_waiting=2)) as served:
         await served.until_ready()
         engine = factory.engine("en-de")

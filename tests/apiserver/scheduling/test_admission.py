@@ -297,9 +297,7 @@ async def test_permit_is_returned_after_a_cancellation() -> None:
         max_size=25,
     )
 )
-def test_admission_keeps_the_limit_and_leaves_nothing(
-    wanted: list[tuple[Priority, str, int, int, float]],
-) -> None:
+def test_admission_keeps_the_limit_and_leaves_nothing(wanted: list[tuple[Priority, str, int, int, float]]) -> None:
     admission, _ = admission_of()
     in_flight = admission._in_flight
     with ExitStack() as stack:

@@ -89,9 +89,7 @@ async def test_request_without_valid_key_is_refused_unread(
         assert key.digest not in repr(key) + logged
 
 
-async def test_secrets_are_compared_in_constant_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_secrets_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[str, str]] = []
 
     def compare(a: str, b: str) -> bool:

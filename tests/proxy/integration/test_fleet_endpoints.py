@@ -151,9 +151,7 @@ async def test_override_count_is_bounded() -> None:
         assert (response.status_code, response.json()["code"], response.json()["limit"]) == (409, "fleet-full", 1000)
 
 
-async def test_drained_replica_finishes_and_resumed_one_serves(
-    redis: RedisServer,
-) -> None:
+async def test_drained_replica_finishes_and_resumed_one_serves(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = 0.5
     async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
@@ -190,9 +188,7 @@ async def test_pairs_of_drained_fleet_stay_known() -> None:
         assert "Retry-After" in headers
 
 
-async def test_added_replica_serves_and_adding_again_is_idempotent(
-    redis: RedisServer,
-) -> None:
+async def test_added_replica_serves_and_adding_again_is_idempotent(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two), proxy([one], redis.url, operator_token=TOKEN) as running:
         [line] = (await apply_command(running, "add", f"{two.url}/", weight=2.0))["replicas"]
@@ -307,9 +303,7 @@ async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisServer) -> 
             await until_state(first, two.url, None)
 
 
-async def test_change_during_frozen_redis_spreads_after_it_returns(
-    own_redis: RedisServer,
-) -> None:
+async def test_change_during_frozen_redis_spreads_after_it_returns(own_redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with (
         replicas(one, two),

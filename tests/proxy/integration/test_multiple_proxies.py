@@ -138,9 +138,7 @@ async def test_frozen_redis_fails_no_request(own_redis: RedisServer) -> None:
     own_redis.check_keys()
 
 
-async def test_redis_restarted_empty_fails_no_request(
-    own_redis: RedisServer,
-) -> None:
+async def test_redis_restarted_empty_fails_no_request(own_redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     addresses = ["127.0.0.1", "127.0.0.2"]
 

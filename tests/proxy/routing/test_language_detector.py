@@ -68,9 +68,7 @@ def test_nothing_is_detected_without_served_languages(detector: LanguageDetector
     assert caught.value.facts == {"candidates": []}
 
 
-def test_served_locale_stands_for_its_language(
-    detector: LanguageDetector,
-) -> None:
+def test_served_locale_stands_for_its_language(detector: LanguageDetector) -> None:
     assert detect(detector, SENTENCES["en"], {"en-GB", "de"}, "text").lang == "en-GB"
     assert detect(detector, SENTENCES["en"], {"en", "de"}, "text").lang == "en"
     assert (
