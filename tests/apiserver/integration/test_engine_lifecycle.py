@@ -153,22 +153,6 @@ async def test_pair_with_a_failed_canary_is_not_ready(
         assert factory.starts == ["en-de", "en-fr"]
 
 
-async def test_engine_that_hangs_under_its_canaries_is_restarted(
-    factory: ScriptedFactory, settings_for: SettingsFor
-) -> None:
-    def hangs(engine: ScriptedEngine) -> None:
-        if engine.entry.name == "en-de" and len(factory.starts) < 3:
-            engine.gate.clear()
-
-    factory.prepare = hangs
-    async with serving(factory, settings_for(canary_timeout=0.2)) as served:
-        await served.until_ready(EN_FR)
-        assert await served.why("en-de")
-        await served.until_ready()
-        hung = factory.engines["en-de"][0]
-        assert (hung.aborted, hung.stopped) == (2, 1)
-
-
 async def test_one_engine_starts_while_another_serves(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     factory.gates["en-fr"] = asyncio.Event()
     async with serving(factory, settings_for()) as served:

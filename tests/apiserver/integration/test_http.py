@@ -17,7 +17,7 @@ from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import Limits
 from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
-from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.support.scripted_engine import Asked, ScriptedFactory
 from tests.support.waiting import wait_until
 
 
@@ -70,12 +70,6 @@ async def test_blank_text_costs_no_engine_request(served: Served, factory: Scrip
     assert [result["translation"] for result in answer.json()["results"]] == [blank, "[Hello]"]
     assert (await served.translate(blank)).json()["translation"] == blank
     assert len(factory.engine("en-de").asked) == before + 1
-
-
-async def test_white_space_around_a_text_is_kept(served: Served, factory: ScriptedFactory) -> None:
-    answer = await served.translate("\n  Hello there \t\n")
-    assert answer.json()["translation"] == "\n  [Hello there] \t\n"
-    assert factory.engine("en-de").asked[-1].text == "Hello there"
 
 
 async def test_prompt_and_token_budget_reach_the_engine(served: Served, factory: ScriptedFactory) -> None:
@@ -193,13 +187,6 @@ async def test_text_in_the_target_language_is_returned_with_a_warning(
     assert len(factory.engine("en-de").asked) == asked
 
 
-async def test_texts_without_words_need_no_engine(served: Served, factory: ScriptedFactory) -> None:
-    factory.engine("en-de").die()
-    texts = ["", "42", "🎉", "https://example.org/"]
-    answer = await served.translate(texts)
-    assert [result["translation"] for result in answer.json()["results"]] == texts
-
-
 async def test_unknown_path_is_404_and_wrong_method_405(served: Served) -> None:
     problem(await served.client.get("/nothing"), 404, "not-found")
     answer = await served.client.get("/translate")
@@ -235,31 +222,6 @@ async def test_exceeded_limits_are_413(factory: ScriptedFactory, settings_for: S
 
         body = problem(await served.client.post("/translate", content=chunks()), 413, "too-large")
         assert (body["limit"], body["unit"]) == (1024, "bytes")
-
-
-async def test_long_text_is_translated_in_segments(served: Served, factory: ScriptedFactory) -> None:
-    text = " ".join(f"Some words and some more of number {number}." for number in range(200))
-    answer = await served.translate(text)
-    assert answer.status_code == 200
-    asked = [each.text for each in factory.engine("en-de").asked if each.text in text]
-    assert len(asked) > 10
-    assert max(map(len, asked)) <= (512 - 4 - 16) // 2
-    assert answer.json()["translation"].count("[") == len(asked)
-
-
-async def test_terms_that_fill_the_context_are_413(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
-    catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
-
-    def short(engine: ScriptedEngine) -> None:
-        engine.answer = of("Wo ist der Bahnhof?", "stop")
-
-    factory.prepare = short
-    async with serving(factory, settings_for(catalog)) as served:
-        await served.until_ready({"en-de"})
-        terms = {f"word number {number}": "x" * 100 for number in range(50)}
-        body = {"text": "Good morning.", "source_lang": "en", "target_lang": "de", "terms": terms}
-        answer = problem(await served.client.post("/translate", json=body), 413, "too-large")
-        assert "terms" in answer["detail"]
 
 
 async def test_idle_server_accepts_any_legal_list(factory: ScriptedFactory, settings_for: SettingsFor) -> None:

@@ -263,15 +263,6 @@ async def test_least_loaded_replica_gets_work() -> None:
         assert found["model-fast"] > 2 * found["model-slow"]
 
 
-async def test_equal_replicas_share_work() -> None:
-    fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(3)]
-    for fake in fakes:
-        fake.translate.delay = 0.05
-    async with replicas(*fakes), proxy(fakes) as running:
-        await all_at_once(running, 60)
-        assert min(len(fake.requests) for fake in fakes) >= 10
-
-
 async def test_load_of_other_proxies_counts() -> None:
     busy, idle = FakeReplica("en>de", name="busy"), FakeReplica("en>de", name="idle")
     busy.foreign_load = 50

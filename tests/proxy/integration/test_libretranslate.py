@@ -162,11 +162,7 @@ async def test_extensions_get_a_language_even_if_they_named_it(libre: LibreTrans
     ("changes", "error"),
     [
         ({"q": None}, "Invalid request: missing q parameter"),
-        ({"q": []}, "Invalid request: missing q parameter"),
-        ({"source": ""}, "Invalid request: missing source parameter"),
         ({"target": ...}, "Invalid request: missing target parameter"),
-        ({"alternatives": "some"}, "Invalid request: alternatives parameter is not a number"),
-        ({"alternatives": 4}, "Invalid request: alternatives parameter must be <= 3"),
         ({"format": "xml"}, "xml format is not supported"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "zz!"}, "zz! is not supported"),

@@ -12,9 +12,7 @@ from proxy.status.figures import SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind
 from proxy.status.proxy_summary import MAX_NAME_CHARS, MAX_SUMMARY_BYTES, ProxySummary, encode
 from proxy.status.store import MAX_PROXIES, SUMMARY_SECONDS, StatusStore
-from proxy.storage.connection import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import nowhere
 from tests.proxy.status.summaries import summary
 
 parse = ProxySummary.model_validate_json
@@ -114,11 +112,3 @@ async def test_foreign_and_huge_records_are_passed_over(store: StatusStore, redi
         if record is not None:
             redis.client.set(f"{PREFIX}proxy:{name}", record, ex=60)
     assert [each.name for each in await store.read()] == ["p1"]
-
-
-async def test_redis_away_is_one_error() -> None:
-    store = StatusStore(nowhere(), PREFIX, TIMEOUT)
-    for call in (store.write(summary()), store.read()):
-        with pytest.raises(StoreUnavailableError):
-            await call
-    await store.close()
