@@ -1,14 +1,12 @@
-"""What vLLM is told and what it tells: sampling, errors, its worker, its metrics."""
+"""What vLLM is told and what it tells: sampling, errors, its worker."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import pytest
-from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 from apiserver.engine.interface import EngineGoneError
-from apiserver.engine.step_metrics import MAX_PENDING, EngineMetrics, StepHistogram
 from apiserver.engine.vllm_adapters import (
     LONGEST_LOOP,
     LOOP_COUNT,
@@ -18,7 +16,6 @@ from apiserver.engine.vllm_adapters import (
 )
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
-from shared.runtime.metrics import MergedCollector
 
 # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
 pytestmark = [
@@ -114,37 +111,3 @@ def test_only_vllms_own_sampler_is_changed() -> None:
     worker.model_runner = SimpleNamespace(sampler=Sampler())
     worker.omit_ranks()
     assert worker.model_runner.sampler.gather_logprobs is gather_sampled
-
-
-def test_engine_metrics_add_a_missing_model_name() -> None:
-    collectors: list[EngineMetrics] = []
-    for model in ("a", "b"):
-        registry = CollectorRegistry()
-        Gauge("vllm:cache_config_info", "x", ["engine"], registry=registry).labels("0").set(1)
-        Gauge("vllm:kv", "x", ["engine", "model_name"], registry=registry).labels("0", model).set(1)
-        collectors.append(EngineMetrics(registry, model))
-    merged = MergedCollector(*collectors)  # pyright: ignore[reportArgumentType] - collect() is all it needs
-    series = [(sample.name, sample.labels["model_name"]) for metric in merged.collect() for sample in metric.samples]
-    assert sorted(series) == [
-        ("vllm:cache_config_info", "a"),
-        ("vllm:cache_config_info", "b"),
-        ("vllm:kv", "a"),
-        ("vllm:kv", "b"),
-    ]
-
-
-def test_step_histogram_equals_an_ordinary_one() -> None:
-    registries = CollectorRegistry(), CollectorRegistry()
-    kept, counted = (
-        kind("vllm:seconds", "…", ["model_name"], buckets=(0.1, 1.0), registry=registry).labels("en-de")
-        for kind, registry in zip((StepHistogram, Histogram), registries, strict=True)
-    )
-    for values in ([0.0, 0.1, 0.5], [1.0, 7.0], [0.25] * (2 * MAX_PENDING + 1)):
-        for value in values:
-            kept.observe(value)
-            counted.observe(value)
-        said, wanted = (
-            [sample for sample in next(iter(registry.collect())).samples if not sample.name.endswith("_created")]
-            for registry in registries
-        )
-        assert said == wanted
