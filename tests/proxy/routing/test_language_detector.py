@@ -1,13 +1,18 @@
-"""Language identification, restricted to what is served."""
+"""The language of a text, and the lists of languages that are served."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Collection
+from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from proxy.fleet.snapshot import Snapshot
 from proxy.routing.language_detector import (
     MAX_CANDIDATES,
     MAX_SERVED_SETS,
@@ -15,8 +20,11 @@ from proxy.routing.language_detector import (
     LanguageDetector,
     LanguageScores,
 )
+from proxy.routing.language_lists import LanguageLists
+from proxy.routing.routes import Pivots
 from shared.protocol.answers import Detected
 from shared.protocol.errors import LanguageUndetectedError
+from tests.proxy.samples import replica, snapshot
 
 SERVED = frozenset({"en", "de", "fr"})
 SENTENCES = {
@@ -133,3 +141,62 @@ def test_every_set_of_served_languages_has_its_own_answer(detector: LanguageDete
     for number in range(100, 200):
         assert detector.choose(scores, {"de", f"en-{number}"}, "text").lang == f"en-{number}"
     assert detector.served_sets == MAX_SERVED_SETS
+
+
+PIVOTS = Pivots(("en",), lambda _: 0.0)
+FLEET = snapshot(replica("a", "de>en"))
+
+
+class Renderer:
+    """Renders the sources; counts, and waits until it may."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def __call__(self, fleet: Snapshot, pivots: Pivots | None) -> bytes:
+        assert pivots is PIVOTS
+        self.calls += 1
+        assert self.may_go_on.wait(30)
+        return " ".join(sorted(fleet.by_source)).encode()
+
+
+async def test_list_is_kept_until_ready_pairs_change() -> None:
+    lists, render, other = LanguageLists(PIVOTS), Renderer(), Renderer()
+    for _ in range(3):
+        same_pairs = replace(FLEET, replicas=MappingProxyType({}))
+        assert await lists.get(render, FLEET) == await lists.get(render, same_pairs) == b"de"
+    assert (render.calls, await lists.get(other, FLEET), other.calls) == (1, b"de", 1)
+    assert await lists.get(render, snapshot(replica("a", "fr>en"))) == b"fr"
+    assert (await lists.get(render, FLEET), render.calls) == (b"de", 3)
+
+
+async def test_requests_at_once_wait_for_one_rendering() -> None:
+    lists, render = LanguageLists(PIVOTS), Renderer()
+    render.may_go_on.clear()
+    waiting = [asyncio.create_task(lists.get(render, FLEET)) for _ in range(20)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting[0]
+    render.may_go_on.set()
+    assert await asyncio.gather(*waiting[1:]) == [b"de"] * 19
+    assert render.calls == 1
+
+
+async def test_failed_rendering_is_not_kept() -> None:
+    lists, calls = LanguageLists(PIVOTS), 0
+
+    def render(fleet: Snapshot, pivots: Pivots | None) -> bytes:
+        nonlocal calls
+        del fleet, pivots
+        calls += 1
+        if calls == 1:
+            raise RuntimeError("no thread")
+        return b"de"
+
+    with pytest.raises(RuntimeError, match="no thread"):
+        await lists.get(render, FLEET)
+    assert await lists.get(render, FLEET) == await lists.get(render, FLEET) == b"de"
+    assert calls == 2
