@@ -16,16 +16,9 @@ from apiserver.engine.vllm_adapters import (
 )
 from apiserver.prompts.sampling import Sampling
 from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedError
+from tests.apiserver.conftest import REAL_ENGINE
 
-# What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.xdist_group("engine"),
-    pytest.mark.usefixtures("real"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
-    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
-]
+pytestmark = [pytest.mark.xdist_group("engine"), pytest.mark.usefixtures("real"), *REAL_ENGINE]
 
 
 def test_sampling_parameters_carry_every_field() -> None:

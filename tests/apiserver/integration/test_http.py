@@ -88,22 +88,8 @@ async def test_spellings_and_regions_resolve_to_a_served_pair(served: Served, so
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b"",
-        b"{",
-        b"text=Hello",
-        b'{"text": "Hello", }',
-        b"\xff\xfe",
-        b'{"text": "\xff", "source_lang": "en", "target_lang": "de"}',
-        b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}',
-        b"[" * 4000,
-        b'"Hello"',
-        b"[]",
-        b"null",
-        b"7",
-        b'[{"text": "Hello"}]',
-    ],
-    ids=range(13),
+    [b"", b"{", b"\xff\xfe", b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}', b"[]"],
+    ids=range(5),
 )
 async def test_body_that_is_no_json_object_is_400(served: Served, body: bytes) -> None:
     problem(await served.client.post("/translate", content=body), 400, "bad-request")
@@ -124,20 +110,11 @@ async def test_compressed_body_is_415(served: Served) -> None:
     ("change", "field"),
     [
         ({"text": None}, "text"),
-        ({"text": 7}, "text"),
-        ({"text": {"a": "b"}}, "text"),
-        ({"text": []}, "text"),
         ({"text": ["a", 7]}, "text[1]"),
-        ({"text": ["a", None]}, "text[1]"),
-        ({"text": [["a"]]}, "text[0]"),
         ({"source_lang": None}, "source_lang"),
         ({"source_lang": ""}, "source_lang"),
         ({"source_lang": "english"}, "source_lang"),
-        ({"source_lang": "und"}, "source_lang"),
-        ({"source_lang": "e" * 100}, "source_lang"),
         ({"source_lang": "auto"}, "source_lang"),
-        ({"source_lang": ["en"]}, "source_lang"),
-        ({"target_lang": 7}, "target_lang"),
         ({"target_lang": ["de"]}, "target_lang"),
         ({"target_lang": "auto"}, "target_lang"),
         ({"target_lang": "d\u0000e"}, "target_lang"),

@@ -84,9 +84,6 @@ async def refusal(running: RunningProxy, text: object, targets: object, source: 
     ("targets", "field"),
     [
         ([], "target_lang"),
-        ([*TEN, "nb"], "target_lang"),
-        (["de", 1], "target_lang[1]"),
-        (["de", ["fr"]], "target_lang[1]"),
         (["de", "german!"], "target_lang[1]"),
         (["auto", "de"], "target_lang[0]"),
         (["de", "DE"], "target_lang[1]"),
