@@ -16,7 +16,7 @@ from proxy.fleet.discovery import Resolver, system_resolver
 from proxy.settings import ProxySettings
 from shared.languages import LanguagePair
 from tests.conftest import NO_AUTHORITIES, PREFIX
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.serving import Serving
 from tests.support.waiting import wait_until
 
@@ -138,8 +138,11 @@ async def fleet_of(
         yield running, fake
 
 
-def fleet_fixtures(*pairs: str, name: str = "fake", **settings: Any) -> tuple[Any, Any]:
-    """Return a module's fixtures ``fake`` and ``running``: a replica of these pairs, and a proxy of it."""
+def fleet_fixtures(*pairs: str, name: str = "fake", **settings: Any) -> tuple[Any, Any, Any]:
+    """Return a module's fixtures ``fake``, ``running`` and ``fresh``.
+
+    A replica of these pairs, a proxy of it, and that each test finds the replica asked nothing and answering rightly.
+    """
 
     @pytest.fixture(scope="module", name="fake")
     async def fake() -> AsyncGenerator[FakeReplica]:
@@ -152,7 +155,13 @@ def fleet_fixtures(*pairs: str, name: str = "fake", **settings: Any) -> tuple[An
         async with proxy([fake], **settings) as one:
             yield one
 
-    return fake, running
+    @pytest.fixture(autouse=True, name="fresh")
+    def fresh(fake: FakeReplica) -> None:
+        fake.requests.clear()
+        fake.translate = Script()
+        fake.aborts = 0
+
+    return fake, running, fresh
 
 
 async def all_at_once(running: RunningProxy, count: int, *texts: object) -> list[int]:

@@ -14,7 +14,7 @@ ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 PAGE = {"Origin": "https://page.example"}
 
 
-fake, running = fleet_fixtures("en>de", operator_token=OPERATOR)
+fake, running, fresh = fleet_fixtures("en>de", operator_token=OPERATOR)
 
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

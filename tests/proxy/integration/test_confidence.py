@@ -6,23 +6,16 @@ import asyncio
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.support.event_streams import request_stream
-from tests.support.fake_replica import FakeReplica, Script
+from tests.support.fake_replica import FakeReplica
 from tests.support.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
 
-fake, running = fleet_fixtures("en>de", name="one", cache_bytes=1024 * 1024)
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
+fake, running, fresh = fleet_fixtures("en>de", name="one", cache_bytes=1024 * 1024)
 
 
 async def post(running: RunningProxy, headers: dict[str, str] | None = None, **more: Any) -> httpx.Response:

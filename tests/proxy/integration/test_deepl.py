@@ -32,7 +32,7 @@ ALL_OPTIONS: dict[str, Any] = {
 }
 
 
-fake, running = fleet_fixtures("en>de", "de>en", "en>fr", "fr>en")
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "en>fr", "fr>en")
 
 
 async def ask(running: RunningProxy, **fields: Any) -> httpx.Response:

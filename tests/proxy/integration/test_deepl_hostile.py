@@ -38,7 +38,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
 FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-fake, running = fleet_fixtures("en>de", "de>en")
+fake, running, fresh = fleet_fixtures("en>de", "de>en")
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock, usage, used_today
 from tests.proxy.integration.test_overload import model_reports
 from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
-from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
@@ -27,16 +27,9 @@ TEN = ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "da", "sv"]
 TEXTS: list[object] = [ENGLISH, [ENGLISH, "42", ENGLISH], "42", [ENGLISH, FRENCH, GERMAN, ""]]
 
 
-fake, running = fleet_fixtures(
+fake, running, fresh = fleet_fixtures(
     "en>de", "en>fr", "fr>de", "fr>en", "de>en", *(f"en>{lang}" for lang in TEN[2:]), name="one"
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
-    fake.aborts = 0
 
 
 @pytest.fixture

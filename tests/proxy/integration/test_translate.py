@@ -14,7 +14,7 @@ from tests.proxy.proxies import RunningProxy, all_at_once, fleet_fixtures, proxy
 from tests.support.fake_replica import FakeReplica
 from tests.support.waiting import wait_until
 
-fake, running = fleet_fixtures(
+fake, running, fresh = fleet_fixtures(
     "en>de",
     "fr>de",
     "de>en",
@@ -26,12 +26,6 @@ fake, running = fleet_fixtures(
     max_body_bytes=8192,
     request_timeout=10.0,
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate.__init__()  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("sent", "status", "code", "detail"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])

@@ -9,7 +9,7 @@ import pytest
 from shared.protocol.translate_request import XmlOptions
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN
 from tests.proxy.proxies import RunningProxy, fleet_fixtures
-from tests.support.fake_replica import FakeReplica, Script
+from tests.support.fake_replica import FakeReplica
 
 OPTIONS: dict[str, Any] = {
     "format": "xml",
@@ -23,15 +23,9 @@ EMOJI = "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467"
 URL = "https://example.org/a?b=c"
 
 
-fake, running = fleet_fixtures(
+fake, running, fresh = fleet_fixtures(
     "en>de", "fr>de", "de>en", name="one", request_timeout=10.0, seconds_per_1000_chars=5.0, max_request_timeout=100.0
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
 
 
 async def post(running: RunningProxy, text: object, source: str = "en", **more: object) -> tuple[int, dict[str, Any]]:

@@ -26,7 +26,7 @@ from tests.support.waiting import again_where_paused, wait_until
 MIB = 1024 * 1024
 
 
-fake, running = fleet_fixtures("en>de", "fr>en", name="one", cache_bytes=MIB)
+fake, running, fresh = fleet_fixtures("en>de", "fr>en", name="one", cache_bytes=MIB)
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,6 @@ async def plain(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
     """A proxy without a cache."""
     async with proxy([fake]) as one:
         yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
-    fake.aborts = 0
 
 
 async def ask(running: RunningProxy, text: object, **more: Any) -> tuple[str | None, dict[str, Any]]:

@@ -17,7 +17,7 @@ ASKED = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
 PATHS = ["/deeplx/translate", "/deeplx/v1/translate", "/deeplx/v2/translate"]
 
 
-fake, running = fleet_fixtures("en>de", "de>en", "en>zh-Hant", "en>pt-BR")
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "en>zh-Hant", "en>pt-BR")
 
 
 @pytest.mark.parametrize("path", PATHS[:2])

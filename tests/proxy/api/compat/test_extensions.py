@@ -16,7 +16,7 @@ BATCH = {"texts": ["Hello", "", "<a1>you</a1> &amp; me"], "from": "en", "to": "d
 NORWEGIAN = "Været er veldig fint i dag, og vi skal gå en lang tur sammen med bestemor og hunden."
 
 
-fake, running = fleet_fixtures("en>de", "de>en", "no>de", "zh>de", "en>zh", "en>zh-Hant")
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "no>de", "zh>de", "en>zh", "en>zh-Hant")
 
 
 @pytest.mark.parametrize("path", ["/kiss", "/kiss/", "//kiss"])

@@ -11,7 +11,7 @@ from tests.proxy.proxies import RunningProxy, fleet_fixtures, fleet_of
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
 
 
-fake, running = fleet_fixtures("en>de")
+fake, running, fresh = fleet_fixtures("en>de")
 
 
 def test_every_api_has_a_name_of_the_setting() -> None:

@@ -13,7 +13,7 @@ from tests.proxy.proxies import RunningProxy, fleet_fixtures
 SHORT = ["Home", "About us", "Share"]
 
 
-fake, running = fleet_fixtures("en>de", "de>en", "fr>en", "es>en")
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "fr>en", "es>en")
 
 
 @pytest.mark.parametrize(

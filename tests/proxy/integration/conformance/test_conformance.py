@@ -31,7 +31,7 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 list_row = pytest.mark.parametrize("row", [row for row in ROWS if row.takes_lists], ids=lambda row: row.name)
 
 
-fake, running = fleet_fixtures(*SERVED)
+fake, running, fresh = fleet_fixtures(*SERVED)
 
 
 def test_every_api_has_a_row() -> None:
