@@ -122,15 +122,6 @@ async def counted(running: RunningProxy) -> list[str]:
     return [line for line in lines if line.startswith("pairway_proxy_requests_total")]
 
 
-async def test_own_page_and_programs_are_served(running: RunningProxy) -> None:
-    for headers in ({}, {"Origin": running.url}, {"Origin": running.url, "Sec-Fetch-Site": "same-origin"}):
-        assert (await running.client.post("/translate", json=ASKED, headers=headers)).status_code == 200
-    for host in ("localhost:8000", "proxy:8000", "[::1]"):
-        assert (await running.client.get("/languages", headers={"Host": host})).status_code == 200
-    links = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert [(await running.client.get(path, headers=links)).status_code for path in ("/docs", "/health")] == [200] * 2
-
-
 @pytest.mark.parametrize(
     "settings", [{"trusted_proxies": ("127.0.0.1",)}, {"host": "0.0.0.0", "keys": "off"}, {"keys": "on"}]
 )
