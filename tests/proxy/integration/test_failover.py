@@ -11,7 +11,7 @@ import pytest
 from proxy.forwarding.hedging import HEDGE_BURST
 from shared.languages import LanguagePair
 from tests.conftest import RedisServer
-from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, fleet_of, proxy
+from tests.proxy.proxies import all_at_once, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
 from tests.support.waiting import wait_until
 
@@ -70,19 +70,6 @@ def _value(start: str, metrics: str, default: float | None = None) -> float:
     return float(line.rsplit(" ", 1)[1])
 
 
-async def test_returning_replica_is_used_again() -> None:
-    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    async with replicas(one, two), proxy([one, two]) as running:
-        await one.stop()
-        await running.sees(one, "down")
-        assert set(await all_at_once(running, 5)) == {200}
-        await one.start()
-        await running.sees(one, "ready")
-        one.requests.clear()
-        assert set(await all_at_once(running, 20)) == {200}
-        assert one.requests
-
-
 async def test_only_replica_gone_is_503_before_and_after_probe() -> None:
     async with fleet_of("en>de", name="only", probe_interval=1.0) as (running, only):
         await only.stop()
@@ -105,18 +92,6 @@ async def test_only_replica_dying_fails_its_requests_at_once() -> None:
         await only.stop()
         await wait_until(answers.done, 2, "all are answered")
         assert set(answers.result()) == {502}
-
-
-async def test_requests_of_dying_replica_fail_over() -> None:
-    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    one.translate.fault = "hang"
-    async with replicas(one, two), proxy([one, two]) as running:
-        answers = asyncio.create_task(all_at_once(running, 20))
-        await wait_until(lambda: len(one.requests) + len(two.requests) >= 20, 3, "all are there")
-        assert one.requests
-        await one.stop()
-        await wait_until(answers.done, 3, "all are answered")
-        assert set(answers.result()) == {200}
 
 
 async def test_full_fleet_is_503_with_replicas_retry_after() -> None:
@@ -302,20 +277,6 @@ async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisServer) -> N
         health = await running.health()
         assert Counter(each["state"] for each in health["replicas"]) == {"down": 98, "ready": 1}
         assert health["status"] == "degraded"
-
-
-async def test_requests_of_frozen_replica_fail_over_when_down() -> None:
-    frozen, well = FakeReplica("en>de", name="frozen"), FakeReplica("en>de", name="well")
-    frozen.translate.fault = "hang"
-    async with replicas(frozen, well), proxy([frozen, well], probe_timeout=SHORT_PROBE_TIMEOUT) as running:
-        answers = asyncio.create_task(all_at_once(running, 10))
-        await wait_until(lambda: len(frozen.requests) + len(well.requests) >= 10, 3, "all are there")
-        assert frozen.requests
-        frozen.report.fault = "hang"
-        await wait_until(answers.done, 10, "all are answered")
-        assert set(answers.result()) == {200}
-        metrics = (await running.client.get("/metrics")).text
-        assert any(f'outcome="{end}",replica="{frozen.url}"' in metrics for end in ("replica-lost", "beaten"))
 
 
 async def test_request_at_only_replica_is_not_abandoned() -> None:
