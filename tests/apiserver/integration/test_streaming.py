@@ -13,7 +13,7 @@ from apiserver.engine.interface import GenerationRequest, GenerationResult
 from tests.apiserver.conftest import Served, SettingsFor, serving
 from tests.proxy.proxies import proxy
 from tests.support.event_streams import StreamedAnswer, open_stream, request_stream
-from tests.support.scripted_engine import FRAME, Asked, ScriptedEngine, ScriptedFactory
+from tests.support.scripted_engine import FRAME, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import again_where_paused, wait_until
 
 
@@ -91,26 +91,6 @@ async def test_unusable_text_is_502_or_null_without_deltas(served: Served, facto
     assert heard.deltas.keys() == {0}
 
 
-async def test_internal_error_after_a_delta_is_an_error_event(held: tuple[Served, Holding]) -> None:
-    served, engine = held
-    answer = engine.answer
-
-    def broken(asked: Asked) -> GenerationResult:
-        if "slow" in asked.text:
-            raise RuntimeError("secret")
-        return answer(asked)
-
-    engine.answer = broken
-    async with open_stream(served.port, body(["quick", "slow"])) as listener:
-        await listener.until(b"event: delta")
-        engine.slow.set()
-        taken = await listener.until(b"event: error")
-        taken = await listener.until(b"\r\n0\r\n\r\n")
-    assert b'"code":"internal"' in taken
-    assert b"secret" not in taken
-    assert b"event: result" not in taken
-
-
 async def test_engine_death_in_mid_stream_is_an_error_event(held: tuple[Served, Holding]) -> None:
     served, engine = held
     async with open_stream(served.port, body(["quick", "slow"])) as listener:
@@ -166,12 +146,6 @@ async def test_each_text_is_sent_as_soon_as_it_is_final(held: tuple[Served, Hold
         await listener.until(b"event: result")
     for text in ("Hello", ["Hello", "", "there"], " \n", "123"):
         assert (await ask(served, text)).result == (await served.translate(text)).json()
-
-
-async def test_no_events_without_the_accept_header(served: Served) -> None:
-    for accept in ("*/*", "application/json", "text/*", "text/event-stream;q=0"):
-        answer = await served.translate("Hello", headers={"Accept": accept})
-        assert answer.headers["content-type"] == "application/json"
 
 
 async def test_long_request_gets_a_longer_deadline(settings_for: SettingsFor) -> None:
