@@ -301,6 +301,14 @@ async def test_draining_server_serves_and_then_stops(factory: ScriptedFactory, s
 MARKER = "Zitronenfalter"
 
 
+def is_silent(_: Asked) -> GenerationResult:
+    return GenerationResult("", "stop")
+
+
+def rambles(_: Asked) -> GenerationResult:
+    return GenerationResult("la la la", "length")
+
+
 async def test_logs_contain_no_text(
     served: Served, factory: ScriptedFactory, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
