@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -12,8 +10,6 @@ import pytest
 from tests.conftest import RedisServer
 from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy
-from tests.proxy.waits import set_waits
-from tests.support.waiting import wait_until
 
 ASKED: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE", "source_lang": "EN"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -90,21 +86,6 @@ async def test_used_up_characters_are_456(running: RunningProxy, limit: str) -> 
     assert await statuses(running, deepl_key(shown), 3) == [200, 200, 456]
     weblate = {**deepl_key(shown), "User-Agent": "Weblate/2026.10.1"}
     assert await statuses(running, weblate) == [456]
-
-
-async def test_redis_that_pauses_is_waited_for(own_redis: RedisServer) -> None:
-    async with guarded_fleet(own_redis.url, "en>de") as (running, _):
-        shown, _ = await new_key(running)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
-            set_waits(patch, queue_seconds=30.0)
-            own_redis.server.signal(signal.SIGSTOP)
-            try:
-                asked = asyncio.create_task(statuses(running, deepl_key(shown)))
-                await wait_until(lambda: running.context.translation.fault_retry.waiting == 1, 20)
-            finally:
-                own_redis.server.signal(signal.SIGCONT)
-            assert await asked == [200]
 
 
 async def test_used_up_requests_are_429_but_for_weblate(running: RunningProxy) -> None:
