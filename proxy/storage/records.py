@@ -214,9 +214,7 @@ class LastSeen:
         found: dict[str, float] = {}
         cursor, is_first = 0, True
         while cursor or is_first:
-            page: tuple[int, list[tuple[str, float]]] = await self.redis.call(
-                "ZSCAN", self.key, cursor, "COUNT", NAMES
-            )
+            page: tuple[int, list[tuple[str, float]]] = await self.redis.call("ZSCAN", self.key, cursor, "COUNT", NAMES)
             (cursor, times), is_first = page, False
             found.update(times)
         return found

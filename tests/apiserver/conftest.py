@@ -47,9 +47,19 @@ models:
       enforce_eager: true
 """
 ROOT = Path(__file__).resolve().parents[2]
+# Marks of a file with the real engine; its group stands in the file itself, where the scheduler looks for it.
+REAL_ENGINE = (
+    pytest.mark.engine,
+    # What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
+    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
+)
 PAIRS = {"en-de", "de-en", "en-fr", "fr-en"}
 
 
+# Makes settings for a catalog: what the fixture ``settings_for`` returns.
+SettingsFor = Callable[..., ApiServerSettings]
 # For bodies that a test writes itself.
 JSON = {"Content-Type": "application/json"}
 
@@ -117,7 +127,7 @@ async def serving(
 
 
 @pytest.fixture
-def settings_for(tmp_path: Path) -> Callable[..., ApiServerSettings]:
+def settings_for(tmp_path: Path) -> SettingsFor:
     """Return settings for a catalog, with short pauses."""
 
     def make(catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
@@ -136,7 +146,7 @@ def factory() -> ScriptedFactory:
 
 
 @pytest.fixture
-async def served(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
+async def served(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncIterator[Served]:
     """Return a server whose four pairs are ready."""
     async with serving(factory, settings_for()) as running:
         await running.until_ready()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from apiserver.app import create_app
 from apiserver.context import ApiServerContext
 from apiserver.model_server import ModelServer
-from apiserver.settings import ApiServerSettings
 from shared.languages import LanguagePair
 from shared.protocol.errors import (
     DeadlineExceededError,
@@ -21,12 +19,13 @@ from shared.protocol.errors import (
 )
 from shared.protocol.report import ServerState
 from shared.protocol.translate_request import TranslateRequest
+from tests.apiserver.conftest import SettingsFor
 from tests.apiserver.work_items import EN_DE, work_of
 from tests.support.scripted_engine import ScriptedFactory
 
 
 @pytest.fixture
-def server(settings_for: Callable[..., ApiServerSettings]) -> ModelServer:
+def server(settings_for: SettingsFor) -> ModelServer:
     """A server whose engines never start."""
     context: ApiServerContext = create_app(settings_for(), ScriptedFactory()).state.context
     return context.model_server

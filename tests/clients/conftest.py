@@ -76,6 +76,16 @@ class ClientFleet:
         return f"--- proxy\n{self.proxy.tail(8)}\n--- API server\n{self.api_server.tail(8)}"
 
 
+def outcomes(script: str, lock: str = "clients") -> Any:
+    """Return a module's fixture: what a client's program found at the fleet."""
+
+    @pytest.fixture(scope="module")
+    async def found(fleet: ClientFleet) -> Outcomes:
+        return await fleet.run(script, lock)
+
+    return found
+
+
 @pytest.fixture(scope="session")
 async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[ClientFleet]:
     folder = tmp_path_factory.mktemp("clients")

@@ -7,26 +7,15 @@ from typing import Any
 import pytest
 
 from tests.clients.client_programs import Outcomes
-from tests.clients.conftest import ClientFleet
+from tests.clients.conftest import outcomes
 
 pytestmark = [pytest.mark.clients, pytest.mark.engine, pytest.mark.xdist_group("clients")]
 
 PAIRS = {("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en"), ("de", "fr"), ("fr", "de")}
 
-
-@pytest.fixture(scope="module")
-async def deepl(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("deepl_client.py")
-
-
-@pytest.fixture(scope="module")
-async def glossaries(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("deepl_glossaries_client.py")
-
-
-@pytest.fixture(scope="module")
-async def deepl_node(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("deepl_node_client.mjs")
+deepl = outcomes("deepl_client.py")
+glossaries = outcomes("deepl_glossaries_client.py")
+deepl_node = outcomes("deepl_node_client.mjs")
 
 
 @pytest.mark.parametrize("call", ["single", "root", "root with a slash"])

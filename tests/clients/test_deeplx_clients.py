@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.client_programs import Outcomes
-from tests.clients.conftest import ClientFleet
+from tests.clients.conftest import outcomes
 
 pytestmark = [pytest.mark.clients, pytest.mark.engine, pytest.mark.xdist_group("clients")]
 
-
-@pytest.fixture(scope="module")
-async def pdf2zh(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("pdf2zh_client.py")
+pdf2zh = outcomes("pdf2zh_client.py")
 
 
 async def test_pdf2zh_translates(pdf2zh: Outcomes) -> None:

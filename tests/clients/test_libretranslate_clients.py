@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.clients.client_programs import Outcomes
-from tests.clients.conftest import ClientFleet
+from tests.clients.conftest import outcomes
 from tests.clients.replays.exchange import Absent, mismatch
 
 pytestmark = [pytest.mark.clients, pytest.mark.engine, pytest.mark.xdist_group("clients")]
@@ -14,40 +14,13 @@ NEEDS_KEY, WRONG_KEY = "API key", "Invalid API key"
 # What the demo models serve, pivots included.
 TARGETS = {"en": {"de", "fr"}, "de": {"en", "fr"}, "fr": {"en", "de"}}
 
-
-@pytest.fixture(scope="module")
-async def libretranslatepy(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("libretranslatepy_client.py")
-
-
-@pytest.fixture(scope="module")
-async def argostranslate(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("argostranslate_client.py")
-
-
-@pytest.fixture(scope="module")
-async def translate(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("translate_client.py", lock="clients-translate")
-
-
-@pytest.fixture(scope="module")
-async def deep_translator(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("deep_translator_client.py")
-
-
-@pytest.fixture(scope="module")
-async def libretranslate_aio(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("libretranslate_aio_client.py")
-
-
-@pytest.fixture(scope="module")
-async def npm_libretranslate(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("libretranslate_client.mjs")
-
-
-@pytest.fixture(scope="module")
-async def npm_translate(fleet: ClientFleet) -> Outcomes:
-    return await fleet.run("translate_client.mjs")
+libretranslatepy = outcomes("libretranslatepy_client.py")
+argostranslate = outcomes("argostranslate_client.py")
+translate = outcomes("translate_client.py", lock="clients-translate")
+deep_translator = outcomes("deep_translator_client.py")
+libretranslate_aio = outcomes("libretranslate_aio_client.py")
+npm_libretranslate = outcomes("libretranslate_client.mjs")
+npm_translate = outcomes("translate_client.mjs")
 
 
 async def test_libretranslatepy_translates(libretranslatepy: Outcomes) -> None:

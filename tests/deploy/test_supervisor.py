@@ -19,6 +19,7 @@ from deploy.process import MAX_LOG_BYTES, SERVER_MARK, ManagedProcess
 from deploy.single_instance import is_alive
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
 from shared.runtime.exit_codes import EXIT_CONFIG
+from tests.support.clock import HandClock
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
@@ -203,27 +204,19 @@ async def test_cancelled_supervisor_starts_nothing(benches: BenchFactory) -> Non
     assert SERVER_MARK not in os.environ
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def policy_with(clock: Clock) -> RestartPolicy:
+def policy_with(clock: HandClock) -> RestartPolicy:
     return RestartPolicy(DEFAULT, clock)
 
 
 def test_fifth_end_in_a_row_is_final() -> None:
-    policy = policy_with(Clock())
+    policy = policy_with(HandClock())
     assert [policy.pause_after_end(KILLED) for _ in range(5)] == [1, 2, 4, 8, None]
     assert policy.ends == 5
 
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_wrong_settings_are_final_at_once(ready: bool) -> None:
-    clock = Clock()
+    clock = HandClock()
     policy = policy_with(clock)
     if ready:
         policy.note_ready()
@@ -233,11 +226,11 @@ def test_wrong_settings_are_final_at_once(ready: bool) -> None:
 
 @pytest.mark.parametrize("status", [0, 1, 3, -signal.SIGTERM, None])
 def test_every_other_end_is_followed_by_a_start(status: int | None) -> None:
-    assert policy_with(Clock()).pause_after_end(status) == DEFAULT.first_pause
+    assert policy_with(HandClock()).pause_after_end(status) == DEFAULT.first_pause
 
 
 def test_healthy_run_ends_the_row() -> None:
-    clock = Clock()
+    clock = HandClock()
     policy = policy_with(clock)
     for _ in range(20):
         assert policy.pause_after_end(KILLED) == 1
@@ -248,7 +241,7 @@ def test_healthy_run_ends_the_row() -> None:
 
 def test_time_before_readiness_is_not_healthy() -> None:
     """A model that loads for an hour and then dies has not served."""
-    clock = Clock()
+    clock = HandClock()
     policy = policy_with(clock)
     pauses: list[float | None] = []
     for _ in range(5):
@@ -259,7 +252,7 @@ def test_time_before_readiness_is_not_healthy() -> None:
 
 
 def test_readiness_noted_twice_counts_from_the_first() -> None:
-    clock = Clock()
+    clock = HandClock()
     policy = policy_with(clock)
     policy.pause_after_end(KILLED)
     policy.note_ready()
@@ -269,7 +262,7 @@ def test_readiness_noted_twice_counts_from_the_first() -> None:
 
 
 def test_readiness_of_an_earlier_run_does_not_count() -> None:
-    clock = Clock()
+    clock = HandClock()
     policy = policy_with(clock)
     policy.note_ready()
     clock.now += HEALTHY + 1
@@ -279,7 +272,7 @@ def test_readiness_of_an_earlier_run_does_not_count() -> None:
 
 
 def test_reset_allows_as_many_ends_again() -> None:
-    policy = policy_with(Clock())
+    policy = policy_with(HandClock())
     while policy.pause_after_end(KILLED) is not None:
         pass
     policy.reset()

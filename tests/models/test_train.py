@@ -1,4 +1,4 @@
-"""A whole training run in its smallest form."""
+"""Training, and the files of pairs that it reads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from models import hold_out, train
+from models.corpus import Pair, read_pairs
 from models.llama import load_weights
 from models.tokenizer import DemoTokenizer
 from models.training.checkpoint import read_checkpoint
@@ -103,3 +104,29 @@ def test_held_out_pairs_are_written(tmp_path: Path) -> None:
     assert len(lines) == len({row.english for row in rows})
     with pytest.raises(SystemExit, match="cannot read"):
         hold_out.main(["--pairs", "de=absent.tsv", "--out", str(tmp_path / "held-out.tsv")])
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot read .*absent\.tsv: No such file"):
+        read_pairs(tmp_path / "absent.tsv", "de")
+
+
+def test_other_encoding_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "latin.tsv"
+    file.write_bytes("Bear\tBär\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"not UTF-8: .* at byte 6"):
+        read_pairs(file, "de")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "no tab\n", "\t\n", "only English\t\n"])
+def test_file_without_pairs_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text(content)
+    with pytest.raises(ValueError, match="has no line of english<TAB>other"):
+        read_pairs(file, "de")
+
+
+def test_third_column_is_the_source(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("One.\tEins.\nnot a pair\nTwo.\tZwei.\tpawsx\n")
+    assert read_pairs(file, "de") == [Pair("One.", "Eins.", "de", "tatoeba"), Pair("Two.", "Zwei.", "de", "pawsx")]

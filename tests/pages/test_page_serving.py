@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import NO_AUTHORITIES, RedisServer
 from tests.pages.tabs import Chromium, Tab
 from tests.pages.test_translate_page import OUTPUT, TEXT, begin
-from tests.proxy.integration.keyed_proxies import guarded
-from tests.proxy.proxies import proxy
+from tests.proxy.integration.keyed_proxies import guarded_fleet
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.processes import ROOT
 
@@ -34,8 +34,7 @@ def strings(page: str, language: str) -> dict[str, str]:
 
 
 async def test_pages_work_below_a_prefix(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake], root_path="/mt") as running:
+    async with fleet_of("en>de", "de>en", root_path="/mt") as (running, _):
         await begin(tab, f"{running.url}/mt")
         await tab.type(TEXT, "Hello")
         await tab.sees(OUTPUT, "by fake] Hello")
@@ -59,8 +58,7 @@ async def test_pages_can_be_turned_off() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 async def test_interface_is_in_seven_languages(tab: Tab, page: str) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await tab.open(running.url + PAGES[page])
         for language in LANGUAGES:
             await tab.choose("#interface-language", language)
@@ -76,8 +74,7 @@ async def test_interface_is_in_seven_languages(tab: Tab, page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 async def test_browsers_language_is_the_first_choice(browser: Chromium, page: str) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running, browser.person(locale="ja-JP") as tab:
+    async with fleet_of("en>de", "de>en") as (running, _), browser.person(locale="ja-JP") as tab:
         await tab.open(running.url + PAGES[page])
         await tab.until('document.documentElement.lang == "ja"')
         await tab.check()
@@ -85,8 +82,10 @@ async def test_browsers_language_is_the_first_choice(browser: Chromium, page: st
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_axe_finds_nothing_on_the_translate_page(browser: Chromium, theme: str) -> None:
-    fake = FakeReplica("en>de", "de>en", "de>fr", "en>ar")
-    async with replicas(fake), proxy([fake]) as running, browser.person(color_scheme=theme) as tab:
+    async with (
+        fleet_of("en>de", "de>en", "de>fr", "en>ar") as (running, fake),
+        browser.person(color_scheme=theme) as tab,
+    ):
         await begin(tab, running.url, "auto", "en")
         assert await tab.axe() == []
         await tab.type(TEXT, "Guten Morgen, mein lieber Freund")
@@ -111,8 +110,7 @@ async def test_axe_finds_nothing_on_the_translate_page(browser: Chromium, theme:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 async def test_axe_finds_nothing_on_the_key_dialog(browser: Chromium, redis: RedisServer, theme: str) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), guarded(fake, redis.url) as running, browser.person(color_scheme=theme) as tab:
+    async with guarded_fleet(redis.url, "en>de", "de>en") as (running, _), browser.person(color_scheme=theme) as tab:
         await begin(tab, running.url)
         await tab.sees("#key-dialog")
         assert await tab.axe() == []
@@ -150,8 +148,7 @@ async def test_axe_finds_nothing_on_the_status_page(browser: Chromium, theme: st
 
 @pytest.mark.parametrize("page", PAGES)
 async def test_narrow_screens_need_no_sideways_scrolling(browser: Chromium, page: str) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running, browser.person(viewport=NARROW) as tab:
+    async with fleet_of("en>de", "de>en") as (running, _), browser.person(viewport=NARROW) as tab:
         await tab.open(running.url + PAGES[page])
         for language in LANGUAGES:
             await tab.choose("#interface-language", language)
@@ -162,8 +159,7 @@ async def test_narrow_screens_need_no_sideways_scrolling(browser: Chromium, page
 
 
 async def test_whole_translation_needs_the_keyboard_alone(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         reached: set[str] = set()
         await tab.run("document.body.focus()")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import RedisServer
 from tests.pages.tabs import Tab
-from tests.proxy.integration.keyed_proxies import TOKEN, guarded, new_key
-from tests.proxy.proxies import proxy
+from tests.proxy.integration.keyed_proxies import TOKEN, guarded_fleet, new_key
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -59,8 +59,7 @@ async def test_dead_replica_is_shown_with_its_words_and_its_return(tab: Tab) -> 
 
 
 async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
-    fake = FakeReplica("en>de", name="one")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", name="one") as (running, _):
         for number in range(5):
             await running.translate(f"Hello {number}")
         await running.translate("Hello", target="xx")
@@ -74,8 +73,7 @@ async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
 
 
 async def test_redis_and_the_prober_are_shown(tab: Tab, own_redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], own_redis.url) as running:
+    async with fleet_of("en>de", redis_url=own_redis.url) as (running, _):
         await tab.open(f"{running.url}/status")
         await tab.sees("main", "Redis: answers")
         await tab.sees("main", "probes")
@@ -88,8 +86,7 @@ async def test_redis_and_the_prober_are_shown(tab: Tab, own_redis: RedisServer) 
 
 
 async def test_status_needs_the_operators_token(tab: Tab, redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, fake):
         key_of_a_translator, _ = await new_key(running)
         await tab.open(f"{running.url}/status")
         await give_token(tab, "wrong")
@@ -134,8 +131,7 @@ async def test_operator_drains_and_resumes_after_confirming(tab: Tab, redis: Red
 
 
 async def test_lost_connection_is_said_and_passes(tab: Tab) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, fake):
         for path in ("stream", "data"):
             await tab.answer(f"**/status/{path}", None)
         await tab.open(f"{running.url}/status")
@@ -147,8 +143,7 @@ async def test_lost_connection_is_said_and_passes(tab: Tab) -> None:
 
 async def test_page_polls_where_the_stream_is_held_back(tab: Tab) -> None:
     """As behind a server that collects answers: the request has no answer, and the page asks in another way."""
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, fake):
         await tab.answer("**/status/stream", 503)
         await tab.open(f"{running.url}/status")
         await tab.sees("#connection.polling")

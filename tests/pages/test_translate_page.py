@@ -10,7 +10,7 @@ import pytest
 from typing_extensions import override
 
 from tests.pages.tabs import Tab
-from tests.proxy.proxies import proxy
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -53,8 +53,7 @@ async def begin(tab: Tab, url: str, source: str = "en", target: str = "de") -> N
 
 
 async def test_typing_shows_a_translation_and_changes_it(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.type(TEXT, "Good morning")
         await tab.sees(OUTPUT, "[en>de by fake] Good morning")
@@ -76,8 +75,7 @@ async def test_translation_changes_while_typing_goes_on(tab: Tab) -> None:
 
 
 async def test_newer_request_cancels_the_one_before(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         fake.translate.released = asyncio.Event()
         await tab.type(TEXT, "Good")
@@ -91,8 +89,7 @@ async def test_newer_request_cancels_the_one_before(tab: Tab) -> None:
 
 
 async def test_cleared_text_cancels_its_request(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         fake.translate.released = asyncio.Event()
         await tab.type(TEXT, "Good")
@@ -103,8 +100,7 @@ async def test_cleared_text_cancels_its_request(tab: Tab) -> None:
 
 
 async def test_detected_language_is_shown_and_can_be_corrected(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en", "fr>en", "fr>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en", "fr>en", "fr>de") as (running, _):
         await begin(tab, running.url, "auto", "en")
         await tab.type(TEXT, "Guten Morgen, mein lieber Freund")
         await tab.sees("#detected", "German")
@@ -117,8 +113,7 @@ async def test_detected_language_is_shown_and_can_be_corrected(tab: Tab) -> None
 
 
 async def test_swap_turns_languages_and_text_round(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.type(TEXT, "Hello")
         await tab.sees(OUTPUT, "by fake] Hello")
@@ -128,8 +123,7 @@ async def test_swap_turns_languages_and_text_round(tab: Tab) -> None:
 
 
 async def test_pivot_is_named(tab: Tab) -> None:
-    fake = FakeReplica("de>en", "en>fr", "en>de", "fr>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("de>en", "en>fr", "en>de", "fr>en") as (running, _):
         await begin(tab, running.url, "de", "fr")
         assert "through English" in await tab.text('#target-language option[value="fr"]')
         await tab.type(TEXT, "Hallo")
@@ -153,8 +147,7 @@ async def test_two_hundred_pasted_paragraphs_are_translated(tab: Tab) -> None:
 
 
 async def test_pasted_html_keeps_its_formatting(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         await tab.click('label:has(input[name="format"][value="html"])')
         await tab.click(TEXT)
@@ -189,8 +182,7 @@ async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
 
 
 async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
-    fake = FakeReplica("en>ar", "ar>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>ar", "ar>en") as (running, _):
         await begin(tab, running.url, "en", "ar")
         await tab.type(TEXT, "Hello")
         await tab.sees(OUTPUT, "by fake] Hello")
@@ -203,8 +195,7 @@ async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
 
 
 async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         other = await tab.beside()
         await begin(other, running.url)
@@ -226,8 +217,7 @@ async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:
 
 
 async def test_terms_can_keep_a_word_and_be_removed(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.click("#terms-button")
         await tab.click("#add-term")
@@ -253,8 +243,7 @@ async def test_warnings_are_in_words(tab: Tab) -> None:
 
 
 async def test_chinese_text_is_marked_and_sent_whole(tab: Tab) -> None:
-    fake = FakeReplica("zh>en", "en>zh")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("zh>en", "en>zh") as (running, _):
         await begin(tab, running.url, "zh", "en")
         await tab.page.locator(TEXT).focus()
         await tab.page.keyboard.insert_text("你好,世界。𠮷")
@@ -265,8 +254,7 @@ async def test_chinese_text_is_marked_and_sent_whole(tab: Tab) -> None:
 
 async def test_input_method_is_waited_for(tab: Tab) -> None:
     """By a clock of the test's own: half a word stands there for a minute, and is not sent."""
-    fake = FakeReplica("ja>en", "en>ja")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("ja>en", "en>ja") as (running, _):
         await begin(tab, running.url, "ja", "en")
         await tab.page.locator(TEXT).focus()
         keys = await tab.page.context.new_cdp_session(tab.page)
@@ -297,8 +285,7 @@ async def test_hostile_link_runs_nothing(tab: Tab, format: str) -> None:  # noqa
 
 
 async def test_copied_link_carries_the_text_in_the_fragment(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.type(TEXT, "A text, 100 % mine & yours")
         await tab.sees(OUTPUT, "by fake] A text")
@@ -313,8 +300,7 @@ async def test_copied_link_carries_the_text_in_the_fragment(tab: Tab) -> None:
 
 
 async def test_copied_curl_command_and_translation_are_right(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.type(TEXT, "It's here")
         await tab.sees(OUTPUT, "by fake] It's here")

@@ -9,9 +9,8 @@ import pytest
 from tests.conftest import RedisServer
 from tests.pages.tabs import Tab
 from tests.pages.test_translate_page import OUTPUT, TEXT, begin
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
-from tests.proxy.proxies import proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
@@ -30,8 +29,7 @@ async def until_fewer_seconds(tab: Tab) -> int:
 
 
 async def test_wrong_key_is_refused_and_the_right_one_works(tab: Tab, redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "de>en") as (running, _):
         shown, _ = await new_key(running)
         await begin(tab, running.url)
         await tab.sees("#key-dialog", "This server translates for people with a key")
@@ -50,8 +48,7 @@ async def test_wrong_key_is_refused_and_the_right_one_works(tab: Tab, redis: Red
 
 
 async def test_key_is_kept_for_the_tab_or_if_ticked_for_the_browser(tab: Tab, redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "de>en") as (running, _):
         shown, _ = await new_key(running)
         await begin(tab, running.url)
         await tab.fill("#key", shown)
@@ -80,8 +77,7 @@ async def test_key_is_kept_for_the_tab_or_if_ticked_for_the_browser(tab: Tab, re
 
 
 async def test_key_that_can_change_the_fleet_is_not_stored(tab: Tab, redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "de>en") as (running, _):
         shown, _ = await new_key(running, scopes=["translate", "operate"])
         await begin(tab, running.url)
         await tab.fill("#key", shown)
@@ -94,8 +90,7 @@ async def test_key_that_can_change_the_fleet_is_not_stored(tab: Tab, redis: Redi
 
 
 async def test_limit_of_a_key_is_counted_down(tab: Tab, redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "de>en") as (running, _):
         now = stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=1)
         await begin(tab, running.url)
@@ -115,8 +110,7 @@ async def test_limit_of_a_key_is_counted_down(tab: Tab, redis: RedisServer) -> N
 
 
 async def test_missing_replica_is_counted_down_and_tried_again(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         await tab.fill(TEXT, "Before")
         await tab.sees("#copy:enabled")
@@ -136,8 +130,7 @@ async def test_missing_replica_is_counted_down_and_tried_again(tab: Tab) -> None
 
 
 async def test_passing_failure_is_tried_again_by_itself(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         await tab.page.clock.install()
         fake.translate.problem = (503, "overloaded")
@@ -163,8 +156,7 @@ async def wait_for_request(tab: Tab) -> None:
 
 
 async def test_offline_is_said_and_passes(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
         await tab.type(TEXT, "Before")
         await tab.sees(OUTPUT, "by fake] Before")
@@ -178,8 +170,7 @@ async def test_offline_is_said_and_passes(tab: Tab) -> None:
 
 
 async def test_too_long_text_is_not_sent(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake], max_text_chars=20) as running:
+    async with fleet_of("en>de", "de>en", max_text_chars=20) as (running, _):
         await begin(tab, running.url)
         await tab.fill(TEXT, "A text of more than twenty characters")
         await tab.sees("#character-count.over", "37 / 20")
@@ -190,8 +181,7 @@ async def test_too_long_text_is_not_sent(tab: Tab) -> None:
 
 
 async def test_broken_stream_is_said_and_tried_again(tab: Tab) -> None:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         fake.translate.breaks_after = 1
         await tab.type(TEXT, "Hello")

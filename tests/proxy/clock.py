@@ -1,13 +1,5 @@
-"""A clock for tests of the pure parts."""
+"""The clock of ``tests/support``, under the name that the tests of glossaries import."""
 
-from __future__ import annotations
+from tests.support.clock import HandClock
 
-
-class HandClock:
-    """Monotonic seconds that pass by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+__all__ = ["HandClock"]

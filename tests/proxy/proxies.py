@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import httpx
+import pytest
 
 from proxy.app import create_app
 from proxy.context import ProxyContext
@@ -15,7 +16,7 @@ from proxy.fleet.discovery import Resolver, system_resolver
 from proxy.settings import ProxySettings
 from shared.languages import LanguagePair
 from tests.conftest import NO_AUTHORITIES, PREFIX
-from tests.support.fake_replica import FakeReplica
+from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.serving import Serving
 from tests.support.waiting import wait_until
 
@@ -125,6 +126,42 @@ async def proxy(
             yield running
     finally:
         await serving.stop()
+
+
+@asynccontextmanager
+async def fleet_of(
+    *pairs: str, name: str = "fake", **settings: Any
+) -> AsyncGenerator[tuple[RunningProxy, FakeReplica]]:
+    """Serve a proxy of one replica of these pairs; ``redis_url`` is one of the settings."""
+    fake = FakeReplica(*pairs, name=name)
+    async with replicas(fake), proxy([fake], **settings) as running:
+        yield running, fake
+
+
+def fleet_fixtures(*pairs: str, name: str = "fake", **settings: Any) -> tuple[Any, Any, Any]:
+    """Return a module's fixtures ``fake``, ``running`` and ``fresh``.
+
+    A replica of these pairs, a proxy of it, and that each test finds the replica asked nothing and answering rightly.
+    """
+
+    @pytest.fixture(scope="module", name="fake")
+    async def fake() -> AsyncGenerator[FakeReplica]:
+        one = FakeReplica(*pairs, name=name)
+        async with replicas(one):
+            yield one
+
+    @pytest.fixture(scope="module", name="running")
+    async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
+        async with proxy([fake], **settings) as one:
+            yield one
+
+    @pytest.fixture(autouse=True, name="fresh")
+    def fresh(fake: FakeReplica) -> None:
+        fake.requests.clear()
+        fake.translate = Script()
+        fake.aborts = 0
+
+    return fake, running, fresh
 
 
 async def all_at_once(running: RunningProxy, count: int, *texts: object) -> list[int]:

@@ -8,5 +8,6 @@
 - ``event_streams``: a reader of event streams that shares nothing with the product's.
 - ``browser``: headless Chromium, driven through its DevTools protocol.
 - ``browser_install``: downloads it, pinned; ``make browser``.
+- ``clock``: seconds that pass by hand.
 - ``waiting``: waiting for outcomes, by a clock on which pauses of the machine do not count.
 """

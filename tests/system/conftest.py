@@ -24,8 +24,6 @@ FLEET_MARK = "PAIRWAY_FLEET_TEST"
 class Fleet:
     """The processes, and a client of the proxy."""
 
-    redis: Server
-    redis_port: int
     de: Server
     de_too: Server
     fr: Server
@@ -98,7 +96,7 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Flee
     for server in servers:
         server.start()
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy_port}", timeout=30, trust_env=False) as client:
-        fleet = Fleet(redis, redis_port, de, de_too, fr, proxy, client, mark, (urls[0], urls[1]), urls[2])
+        fleet = Fleet(de, de_too, fr, proxy, client, mark, (urls[0], urls[1]), urls[2])
         try:
 
             async def answers() -> bool:

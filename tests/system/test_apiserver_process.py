@@ -199,9 +199,7 @@ def wide_catalog(folder: Path) -> Path:
     return folder / "wide.yaml"
 
 
-async def test_sigterm_under_load_answers_all_in_flight(
-    tmp_path: Path,
-) -> None:
+async def test_sigterm_under_load_answers_all_in_flight(tmp_path: Path) -> None:
     # Long texts have more than APISERVER_REQUEST_TIMEOUT; the server may not leave before they are done.
     settings = {"APISERVER_REQUEST_TIMEOUT": "5", "APISERVER_SECONDS_PER_1000_CHARS": "600"}
     settings |= {"APISERVER_MODELS": "en-de", "APISERVER_DRAIN_SECONDS": "0.5"}

@@ -13,9 +13,8 @@ from proxy.app import create_operator_app
 from tests.apiserver.conftest import CATALOG
 from tests.apiserver.conftest import serving as apiserver_serving
 from tests.conftest import NO_AUTHORITIES
-from tests.proxy.proxies import proxy
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.browser import Browser, browser
-from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.scripted_engine import ScriptedFactory
 from tests.support.serving import serving
 
@@ -66,24 +65,21 @@ async def ask_livez(page: Browser) -> str:
 
 
 async def test_docs_page_of_the_proxy_works(page: Browser) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, _):
         await check_page(page, running.url)
         assert await ask_livez(page) == "200"
         assert await page.violations() == []
 
 
 async def test_docs_page_works_below_a_prefix(page: Browser) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], root_path="/mt") as running:
+    async with fleet_of("en>de", root_path="/mt") as (running, _):
         await check_page(page, f"{running.url}/mt")
         assert await ask_livez(page) == "200"
         assert f"{running.url}/mt/livez" in page.loaded
 
 
 async def test_docs_page_of_the_operators_port_works(page: Browser) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running, serving(create_operator_app(running.serving.app)) as beside:
+    async with fleet_of("en>de") as (running, _), serving(create_operator_app(running.serving.app)) as beside:
         await check_page(page, beside.url)
 
 

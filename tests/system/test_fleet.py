@@ -237,30 +237,6 @@ async def test_killed_engine_takes_only_its_pairs_and_restarts(fleet: Fleet) -> 
     assert is_question_about(answer["translation"], "gare")
 
 
-async def test_frozen_redis_fails_no_request(fleet: Fleet) -> None:
-    async with steady_load(fleet.client, "en", "de", RATE) as load:
-        fleet.redis.signal(signal.SIGSTOP)
-        try:
-            await wait_until(lambda: _redis(fleet, up=False), 5, "the proxy to notice")
-            await asyncio.sleep(2)
-        finally:
-            fleet.redis.signal(signal.SIGCONT)
-        await wait_until(lambda: _registry_is_whole(fleet), 3, "the registry whole again")
-    assert load.failed() == []
-
-
-async def test_redis_restarted_empty_fails_no_request(fleet: Fleet) -> None:
-    async with steady_load(fleet.client, "en", "de", RATE) as load:
-        fleet.redis.kill()
-        await wait_until(lambda: _redis(fleet, up=False), 5, "the proxy to notice")
-        assert (await fleet.health())["status"] == "degraded"
-        await asyncio.sleep(1)
-        fleet.redis.start()
-        await wait_until(lambda: _registry_is_whole(fleet), 3, "the registry whole again")
-    assert load.failed() == []
-    await fleet.until_whole(5)
-
-
 async def test_request_id_is_in_the_logs_of_both_servers(fleet: Fleet) -> None:
     marker = "Zanzibarquux"
     response = await fleet.client.post(
@@ -329,31 +305,3 @@ def _is_of(fleet: Fleet, process: psutil.Process) -> bool:
 
 async def _is(fleet: Fleet, pair: str, ready: int) -> bool:
     return await fleet.ready(pair) == ready
-
-
-async def _redis(fleet: Fleet, *, up: bool) -> bool:
-    return (await fleet.health())["redis"]["up"] is up
-
-
-async def _registry_is_whole(fleet: Fleet) -> bool:
-    """Look into Redis as an operator would."""
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", fleet.redis_port)
-    except ConnectionRefusedError:
-        return False
-    try:
-        writer.write(b"KEYS pairway:*\r\n")
-        await writer.drain()
-        async with asyncio.timeout(1):
-            answer = await reader.read(65536)
-    except (OSError, TimeoutError):
-        return False
-    finally:
-        writer.close()
-    keys = set(re.findall(rb"pairway:[^\r\n]+", answer))
-    urls = (*fleet.de_urls, fleet.fr_url)
-    wanted = {b"pairway:prober", b"pairway:replicas", b"pairway:pairs"}
-    served = {key for key in keys if key.startswith(b"pairway:served:")}
-    of_status_page = {key for key in keys if key.startswith((b"pairway:proxies", b"pairway:proxy:"))}
-    wanted |= {f"pairway:replica:{url}".encode() for url in urls}
-    return bool(served) and keys - served - of_status_page == wanted and await _redis(fleet, up=True)

@@ -9,9 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of
 from tests.support.browser import Browser, browser
-from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.serving import serving
 
 # What a page can send: each returns the status it can read, or the error's name.
@@ -81,8 +80,7 @@ async def run(page: Browser, running: RunningProxy, script: str) -> Any:
 
 
 async def test_foreign_page_gets_nothing_done(page: Browser, other_origin: str) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, fake):
         await page.open(other_origin)
         assert await run(page, running, ALL) == ["TypeError"] * 7
         assert await run(page, running, BLIND) == "sent"
@@ -93,8 +91,7 @@ async def test_foreign_page_gets_nothing_done(page: Browser, other_origin: str) 
 
 
 async def test_allowed_page_is_served_and_can_read_errors(page: Browser, other_origin: str) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], cors_origins=(other_origin,)) as running:
+    async with fleet_of("en>de", cors_origins=(other_origin,)) as (running, _):
         await page.open(other_origin)
         text_plain, *others = await run(page, running, ALL)
         assert (text_plain, others) == (415, [200] * 6)
@@ -102,7 +99,6 @@ async def test_allowed_page_is_served_and_can_read_errors(page: Browser, other_o
 
 
 async def test_own_page_is_served(page: Browser) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, _):
         await page.open(f"{running.url}/docs")
         assert (await run(page, running, ALL))[1:] == [200] * 6

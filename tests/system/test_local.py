@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -119,20 +118,3 @@ async def test_killed_launcher_leaves_nothing(processes: MarkedProcesses, tmp_pa
     launcher.kill()
     launcher.wait()
     await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
-
-
-def test_port_in_use_is_named(processes: MarkedProcesses) -> None:
-    """Before anything is started."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = int(other.getsockname()[1])
-        assert launch(processes, port).wait(timeout=60) == 1
-    assert f"port {port} on 127.0.0.1, wanted for the proxy, is in use" in processes.said()
-    assert "make up PORT=" in processes.said()
-
-
-def test_missing_model_is_named(processes: MarkedProcesses, tmp_path: Path) -> None:
-    """With its path."""
-    catalog = tmp_path / "models.yaml"
-    catalog.write_text("models: {en-xx: {path: ./en-xx, pairs: [en-xx], prompt: demo-tags}}")
-    assert launch(processes, free_ports(3), "--catalog", str(catalog)).wait(timeout=60) == 1
-    assert f"the model en-xx of {catalog} has no folder {tmp_path / 'en-xx'}" in processes.said()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory, in_brackets
 from tests.support.waiting import wait_until
 
 
-async def test_pair_is_ready_only_after_its_canary_came_back(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_pair_is_ready_only_after_its_canary_came_back(settings_for: SettingsFor) -> None:
     """A model that loads but translates nothing gets no request: ready means that a real translation came back."""
 
     def says_nothing(engine: ScriptedEngine) -> None:

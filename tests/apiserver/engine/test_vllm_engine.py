@@ -26,17 +26,10 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from shared.languages import LanguagePair
 from shared.protocol.errors import BadRequestError
-from tests.apiserver.conftest import ROOT, Real
+from tests.apiserver.conftest import REAL_ENGINE, ROOT, Real
 from tests.support.waiting import wait_until
 
-# What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.xdist_group("engine"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
-    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
-]
+pytestmark = [pytest.mark.xdist_group("engine"), *REAL_ENGINE]
 
 SENTENCES = [
     "Where is the station?",

@@ -37,16 +37,9 @@ from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, PairUnavailableError
 from tests.apiserver.work_items import work_of
+from tests.support.clock import HandClock
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import wait_until
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Steady(Random):  # noqa: S311 - jitter, no secret
@@ -64,7 +57,7 @@ LOOK = 0.1
 
 def host_of(
     factory: ScriptedFactory,
-    clock: Clock,
+    clock: HandClock,
     lock: asyncio.Lock | None = None,
     *,
     canary_timeout: float = 10.0,
@@ -89,7 +82,7 @@ async def settle(host: ModelHost) -> None:
             return
 
 
-async def watch(host: ModelHost, clock: Clock, seconds: float) -> None:
+async def watch(host: ModelHost, clock: HandClock, seconds: float) -> None:
     """Let time pass as the host's loop sees it: a look every tenth of a second."""
     for _ in range(round(seconds / LOOK)):
         clock.now += LOOK
@@ -116,7 +109,7 @@ async def held_request(host: ModelHost, engine: ScriptedEngine) -> asyncio.Task[
 
 
 async def test_no_start_before_the_backoff_is_over(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     factory.failures["m"] = [OSError("no")]
     await settle(host)
@@ -130,7 +123,7 @@ async def test_no_start_before_the_backoff_is_over(factory: ScriptedFactory) -> 
 
 
 async def test_failed_canary_is_retried_alone(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
 
     def echoing(engine: ScriptedEngine) -> None:
@@ -157,7 +150,7 @@ async def test_failed_canary_is_retried_alone(factory: ScriptedFactory) -> None:
 
 
 async def test_engine_that_dies_under_its_canary_is_restarted(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
 
     def dies(engine: ScriptedEngine) -> None:
@@ -175,7 +168,7 @@ async def test_engine_that_dies_under_its_canary_is_restarted(factory: ScriptedF
 
 @pytest.mark.parametrize("busy", [True, False])
 async def test_stalled_engine_loses_its_pairs_within_3_s(factory: ScriptedFactory, busy: bool) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock, canary_timeout=60)
     await settle(host)
     engine = factory.engine("m")
@@ -203,7 +196,7 @@ async def test_stalled_engine_loses_its_pairs_within_3_s(factory: ScriptedFactor
 
 
 async def test_engine_that_keeps_hanging_is_restarted(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock, canary_timeout=0.5)
     await settle(host)
     engine = factory.engine("m")
@@ -222,10 +215,8 @@ async def test_engine_that_keeps_hanging_is_restarted(factory: ScriptedFactory) 
     await host.close()
 
 
-async def test_stall_during_a_canary_retry_is_detected_as_soon(
-    factory: ScriptedFactory,
-) -> None:
-    clock = Clock()
+async def test_stall_during_a_canary_retry_is_detected_as_soon(factory: ScriptedFactory) -> None:
+    clock = HandClock()
     host = host_of(factory, clock, canary_timeout=60)
 
     def echoing(engine: ScriptedEngine) -> None:
@@ -247,7 +238,7 @@ async def test_stall_during_a_canary_retry_is_detected_as_soon(
 
 
 async def test_late_loop_does_not_suspect_the_engine(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     await settle(host)
     engine = factory.engine("m")
@@ -262,7 +253,7 @@ async def test_late_loop_does_not_suspect_the_engine(factory: ScriptedFactory) -
 
 
 async def test_busy_engine_with_steps_is_never_suspected(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     await settle(host)
     engine = factory.engine("m")
@@ -277,7 +268,7 @@ async def test_busy_engine_with_steps_is_never_suspected(factory: ScriptedFactor
 
 
 async def test_pair_is_ready_as_soon_as_its_canary_is_back(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock, canary_timeout=60)
     late = asyncio.Event()
     canary = host._canaries._issue
@@ -297,7 +288,7 @@ async def test_pair_is_ready_as_soon_as_its_canary_is_back(factory: ScriptedFact
 
 
 async def test_refused_canary_is_no_sign_of_hanging(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     await settle(host)
     engine = factory.engine("m")
@@ -317,7 +308,7 @@ async def test_refused_canary_is_no_sign_of_hanging(factory: ScriptedFactory) ->
 
 
 async def test_hanging_engine_that_refused_a_canary_is_restarted(factory: ScriptedFactory) -> None:
-    host = host_of(factory, Clock(), canary_timeout=0.2)
+    host = host_of(factory, HandClock(), canary_timeout=0.2)
     canary = host._canaries._issue
 
     async def one_is_refused(translator: Any, pair: LanguagePair) -> str | None:
@@ -333,7 +324,7 @@ async def test_hanging_engine_that_refused_a_canary_is_restarted(factory: Script
 
 
 async def test_unavailable_pair_says_when_it_should_be_ready(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     pair = ENTRY.all_pairs[0]
     factory.gates["m"] = asyncio.Event()
@@ -353,10 +344,8 @@ async def test_unavailable_pair_says_when_it_should_be_ready(factory: ScriptedFa
     await host.close()
 
 
-async def test_slow_canaries_are_retried_without_a_restart(
-    factory: ScriptedFactory,
-) -> None:
-    clock = Clock()
+async def test_slow_canaries_are_retried_without_a_restart(factory: ScriptedFactory) -> None:
+    clock = HandClock()
     host = host_of(factory, clock, canary_timeout=0.5)
 
     def is_slow(engine: ScriptedEngine) -> None:
@@ -379,12 +368,12 @@ async def test_slow_canaries_are_retried_without_a_restart(
 
 
 async def test_close_stops_the_engine_and_a_running_start(factory: ScriptedFactory) -> None:
-    host = host_of(factory, Clock())
+    host = host_of(factory, HandClock())
     await settle(host)
     await host.close()
     assert factory.engine("m").stopped == 1
     factory.gates["m"] = asyncio.Event()
-    host = host_of(factory, Clock())
+    host = host_of(factory, HandClock())
     await host.tick()
     await asyncio.sleep(0)
     await host.close()
@@ -404,7 +393,7 @@ async def test_start_cancelled_behind_the_factory_ends_the_engine(factory: Scrip
         engine.encode_text = encode
 
     factory.prepare = prepare
-    host = host_of(factory, Clock())
+    host = host_of(factory, HandClock())
     await host.tick()
     try:
         await wait_until(begun.is_set, 5)
@@ -417,7 +406,7 @@ async def test_start_cancelled_behind_the_factory_ends_the_engine(factory: Scrip
 async def test_engines_of_one_server_start_in_turn(factory: ScriptedFactory) -> None:
     lock = asyncio.Lock()
     factory.gates["m"] = asyncio.Event()
-    hosts = [host_of(factory, Clock(), lock) for _ in range(2)]
+    hosts = [host_of(factory, HandClock(), lock) for _ in range(2)]
     for host in hosts:
         await host.tick()
     await asyncio.sleep(0.05)
@@ -431,7 +420,7 @@ async def test_engines_of_one_server_start_in_turn(factory: ScriptedFactory) -> 
 
 
 def test_report_has_revision_and_capacity(factory: ScriptedFactory) -> None:
-    host = host_of(factory, Clock())
+    host = host_of(factory, HandClock())
     kinds: dict[str, Any] = {label: report.why for label, report in host.pair_reports().items()}
     assert kinds == {"en-de": "the engine is starting", "de-en": "the engine is starting"}
     assert host.progress() is None
@@ -439,7 +428,7 @@ def test_report_has_revision_and_capacity(factory: ScriptedFactory) -> None:
 
 
 async def test_withdrawn_host_finishes_requests_and_comes_back(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock)
     clock.now += 3
     await settle(host)
@@ -463,7 +452,7 @@ async def test_withdrawn_host_finishes_requests_and_comes_back(factory: Scripted
 
 
 async def test_failures_and_canary_rounds_are_counted(factory: ScriptedFactory) -> None:
-    clock = Clock()
+    clock = HandClock()
     factory.failures["m"] = [OSError("no weights")]
     host = host_of(factory, clock)
     await settle(host)
@@ -480,7 +469,7 @@ ALL_GOOD = Calibration(constant=9.0, mean=0.0, length=0.0)
 
 async def confidence_with(factory: ScriptedFactory, catalog: Path) -> float | None:
     """Start a host beside this catalog, and return the confidence of one text."""
-    clock = Clock()
+    clock = HandClock()
     host = host_of(factory, clock, catalog=catalog)
     await settle(host)
     assert ready(host) == {"en-de", "de-en"}

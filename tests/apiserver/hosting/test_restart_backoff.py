@@ -1,25 +1,89 @@
-"""When an engine starts next, and in how many seconds it should serve."""
+"""When an engine has stalled, when it starts next, and in how many seconds it should serve."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from random import Random
 
 import pytest
 
+from apiserver.catalog.model_entry import ModelEntry
 from apiserver.hosting.restart_backoff import (
     HEALTHY_AFTER_SECONDS,
     MAX_BACKOFF_SECONDS,
     MAX_RETRY_SECONDS,
     RestartBackoff,
 )
+from apiserver.hosting.stall_detector import MAX_SECONDS_PER_CHECK, StallDetector
+from tests.support.clock import HandClock
+from tests.support.scripted_engine import ScriptedEngine
+
+ENTRY = ModelEntry.model_validate({"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"})
+LOOK = 0.1
 
 
-class Clock:
+class Watched:
     def __init__(self) -> None:
         self.now = 100.0
+        self.engine = ScriptedEngine(ENTRY)
+        self.pulse = StallDetector(self.engine, lambda: self.now)
 
-    def __call__(self) -> float:
-        return self.now
+    async def watch(self, seconds: float) -> float:
+        """Look every tenth of a second; return the silence."""
+        for _ in range(round(seconds / LOOK)):
+            self.now += LOOK
+            self.pulse.update()
+            for _ in range(10):  # a ping goes and comes
+                await asyncio.sleep(0)
+        return self.pulse.silence
+
+
+@pytest.fixture
+async def watched() -> AsyncGenerator[Watched]:
+    watched = Watched()
+    yield watched
+    watched.pulse.close()
+
+
+async def test_idle_engine_that_answers_is_not_silent(watched: Watched) -> None:
+    for _ in range(50):
+        assert await watched.watch(LOOK) <= 2 * LOOK
+
+
+async def test_idle_engine_that_hangs_is_silent(watched: Watched) -> None:
+    watched.engine.gate.clear()
+    assert await watched.watch(5) == pytest.approx(5, abs=0.5)
+    watched.engine.gate.set()
+    assert await watched.watch(2 * LOOK) == 0
+
+
+async def test_busy_engine_without_steps_is_silent(watched: Watched) -> None:
+    watched.engine.running = 1
+    assert await watched.watch(5) == pytest.approx(5, abs=0.2)
+    watched.engine.steps += 1
+    assert await watched.watch(LOOK) == 0
+
+
+async def test_cancelled_work_does_not_end_the_silence(watched: Watched) -> None:
+    watched.engine.gate.clear()
+    for _ in range(5):
+        watched.engine.running = 1
+        await watched.watch(0.5)
+        watched.engine.running = 0
+        await watched.watch(0.5)
+    assert watched.pulse.silence == pytest.approx(5, abs=0.5)
+
+
+async def test_late_check_counts_for_little(watched: Watched) -> None:
+    watched.engine.running = 1
+    watched.now += 100
+    assert watched.pulse.update() == MAX_SECONDS_PER_CHECK
+
+
+async def test_ping_of_a_dead_engine_raises_nothing(watched: Watched) -> None:
+    watched.engine.die()
+    assert await watched.watch(3) <= 0.2
 
 
 class Steady(Random):  # noqa: S311 - jitter, no secret
@@ -27,7 +91,7 @@ class Steady(Random):  # noqa: S311 - jitter, no secret
         return (a + b) / 2
 
 
-def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
+def restarts_of(clock: HandClock, *, took: float | None = None) -> RestartBackoff:
     """Return the starts of a model whose first one took that long."""
     restarts = RestartBackoff(1.0, clock, Steady())
     if took is not None:
@@ -38,12 +102,12 @@ def restarts_of(clock: Clock, *, took: float | None = None) -> RestartBackoff:
 
 
 def test_backoff_doubles_up_to_its_limit() -> None:
-    restarts = restarts_of(Clock())
+    restarts = restarts_of(HandClock())
     assert [restarts.schedule() for _ in range(8)] == [1, 2, 4, 8, 16, *[MAX_BACKOFF_SECONDS] * 3]
 
 
 def test_first_start_is_due_at_once_and_others_after_a_pause() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     assert restarts.is_due
     restarts.schedule()
@@ -54,7 +118,7 @@ def test_first_start_is_due_at_once_and_others_after_a_pause() -> None:
 
 @pytest.mark.parametrize(("lived", "pause"), [(HEALTHY_AFTER_SECONDS - 1, 2), (HEALTHY_AFTER_SECONDS + 1, 1)])
 def test_backoff_resets_only_after_a_long_healthy_time(lived: float, pause: float) -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     restarts.schedule()
     restarts.start_begun()
@@ -64,7 +128,7 @@ def test_backoff_resets_only_after_a_long_healthy_time(lived: float, pause: floa
 
 
 def test_seconds_left_is_unknown_before_a_first_start() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock)
     assert restarts.seconds_left() is None
     restarts.start_begun()
@@ -74,7 +138,7 @@ def test_seconds_left_is_unknown_before_a_first_start() -> None:
 
 
 def test_seconds_left_adds_pause_and_last_start() -> None:
-    clock = Clock()
+    clock = HandClock()
     restarts = restarts_of(clock, took=10.2)
     assert restarts.seconds_left() == 12, "it died in this moment: 1 s and 10.2 s"
     restarts.schedule()
@@ -90,6 +154,6 @@ def test_seconds_left_adds_pause_and_last_start() -> None:
 
 
 def test_seconds_left_is_bounded() -> None:
-    restarts = restarts_of(Clock(), took=1000)
+    restarts = restarts_of(HandClock(), took=1000)
     restarts.schedule()
     assert restarts.seconds_left() == MAX_RETRY_SECONDS

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import serving
+from tests.apiserver.conftest import SettingsFor, serving
 from tests.apiserver.integration.operated_server import CATALOG, TOKEN, FakeMemory, Operated
 from tests.support.scripted_engine import ScriptedFactory
 
 
 @pytest.fixture
-async def operated(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings], tmp_path: Path
-) -> AsyncGenerator[Operated]:
+async def operated(factory: ScriptedFactory, settings_for: SettingsFor, tmp_path: Path) -> AsyncGenerator[Operated]:
     """Return a server whose models en-de and en-fr are ready."""
     for folder in ("v1", "v2", "fr"):
         (tmp_path / folder).mkdir()

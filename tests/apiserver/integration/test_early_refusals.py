@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 
 import pytest
 
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import JSON, Served, serving
+from tests.apiserver.conftest import JSON, Served, SettingsFor, serving
 from tests.support.scripted_engine import ScriptedFactory
 from tests.support.upload_clients import UPLOADS
 
@@ -22,7 +21,7 @@ ANSWERS: Mapping[str, tuple[int, str]] = {
 
 
 @pytest.fixture
-async def closed(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncGenerator[Served]:
+async def closed(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncGenerator[Served]:
     async with serving(factory, settings_for(token=TOKEN)) as one:
         yield one
 

@@ -7,7 +7,6 @@ import json
 import logging
 import platform
 import signal
-from collections.abc import Callable
 
 import httpx
 import pytest
@@ -15,10 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.engine.vllm_engine import vllm_version
-from apiserver.settings import ApiServerSettings
 from shared.protocol.priority import Priority
 from shared.version import VERSION
-from tests.apiserver.conftest import PAIRS, Served, serving
+from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
 from tests.support.waiting import again_where_paused, wait_until
 
@@ -29,7 +27,7 @@ def code(answer: httpx.Response) -> str:
     return answer.json()["code"]
 
 
-async def test_engine_death_under_load_fails_only_its_requests(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_engine_death_under_load_fails_only_its_requests(settings_for: SettingsFor) -> None:
     async def fails_only_them() -> None:
         factory = ScriptedFactory()
         async with serving(factory, settings_for(restart_backoff=1.5)) as served:  # long enough to look meanwhile
@@ -70,7 +68,7 @@ async def test_idle_engine_death_is_detected_and_restarted(served: Served, facto
     await served.until_ready()
 
 
-async def test_engine_that_fails_to_start_is_retried(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_engine_that_fails_to_start_is_retried(settings_for: SettingsFor) -> None:
     async def is_retried() -> None:
         factory = ScriptedFactory()
         factory.failures["en-de"] = [OSError("no such weights")] * 2
@@ -97,9 +95,7 @@ async def test_engine_that_fails_to_start_is_retried(settings_for: Callable[...,
     await again_where_paused(is_retried)  # a pause is as long as the time to its restart
 
 
-async def test_unrenderable_prompt_stops_the_engine(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_unrenderable_prompt_stops_the_engine(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
 
     def drops_the_text(engine: ScriptedEngine) -> None:
@@ -113,68 +109,27 @@ async def test_unrenderable_prompt_stops_the_engine(
     assert all(engine.stopped for engine in factory.engines["m"])
 
 
-def echoes(asked: Asked) -> GenerationResult:
-    return GenerationResult(asked.text, "stop")
-
-
-def is_silent(_: Asked) -> GenerationResult:
-    return GenerationResult("", "stop")
-
-
-def rambles(_: Asked) -> GenerationResult:
-    return GenerationResult("la la la", "length")
-
-
-def raises(_: Asked) -> GenerationResult:
-    raise RuntimeError("broken kernel")
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [(echoes, "untranslated"), (is_silent, "empty"), (rambles, "empty"), (raises, "RuntimeError")],
-)
-async def test_pair_with_a_failed_canary_is_not_ready(
-    factory: ScriptedFactory,
-    settings_for: Callable[..., ApiServerSettings],
-    answer: Callable[[Asked], GenerationResult],
-    why: str,
-) -> None:
+async def test_pair_with_a_failed_canary_is_not_ready(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     def only_into_german(engine: ScriptedEngine) -> None:
         fine = engine.answer
-        engine.answer = lambda asked: answer(asked) if asked.before == "<s><en><de>" else fine(asked)
+        engine.answer = lambda asked: (
+            GenerationResult(asked.text, "stop") if asked.before == "<s><en><de>" else fine(asked)
+        )
 
     factory.prepare = only_into_german
     async with serving(factory, settings_for()) as served:
         await served.until_ready(PAIRS - {"en-de"})
 
         async def says_why() -> bool:  # each pair's canary ends for itself, and a fault is looked into longer
-            return why in await served.why("en-de")
+            return "untranslated" in await served.why("en-de")
 
-        await wait_until(says_why, 10, why)
+        await wait_until(says_why, 10, "untranslated")
         assert code(await served.translate("a")) == "pair-unavailable"
         assert (await served.translate("a", "de-en")).status_code == 200
         assert factory.starts == ["en-de", "en-fr"]
 
 
-async def test_engine_that_hangs_under_its_canaries_is_restarted(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
-    def hangs(engine: ScriptedEngine) -> None:
-        if engine.entry.name == "en-de" and len(factory.starts) < 3:
-            engine.gate.clear()
-
-    factory.prepare = hangs
-    async with serving(factory, settings_for(canary_timeout=0.2)) as served:
-        await served.until_ready(EN_FR)
-        assert await served.why("en-de")
-        await served.until_ready()
-        hung = factory.engines["en-de"][0]
-        assert (hung.aborted, hung.stopped) == (2, 1)
-
-
-async def test_one_engine_starts_while_another_serves(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_one_engine_starts_while_another_serves(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     factory.gates["en-fr"] = asyncio.Event()
     async with serving(factory, settings_for()) as served:
         await served.until_ready(EN_DE)
@@ -186,7 +141,7 @@ async def test_one_engine_starts_while_another_serves(
 
 
 async def test_server_without_ready_pairs_is_alive_but_not_ready(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+    factory: ScriptedFactory, settings_for: SettingsFor
 ) -> None:
     factory.gates = {"en-de": asyncio.Event(), "en-fr": asyncio.Event()}
     async with serving(factory, settings_for()) as served:
@@ -311,9 +266,7 @@ async def test_refused_requests_are_counted_by_code(served: Served) -> None:
     assert 'requests_total{class="client",outcome="unknown-pair",pair="other"} 1.0' in text
 
 
-async def test_draining_server_serves_and_then_stops(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_draining_server_serves_and_then_stops(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(drain_seconds=4.0)) as served:  # longer than a pause
         await served.until_ready()
         engine = factory.engine("en-de")
@@ -346,6 +299,14 @@ async def test_draining_server_serves_and_then_stops(
 
 
 MARKER = "Zitronenfalter"
+
+
+def is_silent(_: Asked) -> GenerationResult:
+    return GenerationResult("", "stop")
+
+
+def rambles(_: Asked) -> GenerationResult:
+    return GenerationResult("la la la", "length")
 
 
 async def test_logs_contain_no_text(

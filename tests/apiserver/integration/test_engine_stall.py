@@ -10,16 +10,10 @@ import pytest
 
 from apiserver.hosting.model_host import STALLED
 from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import Real, engine_cores
+from tests.apiserver.conftest import REAL_ENGINE, Real, engine_cores
 from tests.support.waiting import wait_until
 
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.xdist_group("engine"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
-    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
-]
+pytestmark = [pytest.mark.xdist_group("engine"), *REAL_ENGINE]
 
 PAIRS = {"en-de", "de-en"}
 # On an idle machine both take 2.2–2.6 s and 0.2–0.5 s; far below canary_timeout, after which the engine would be buried.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
 
-from apiserver.settings import ApiServerSettings
 from proxy.upstream.http_client import address_of
-from tests.apiserver.conftest import Served, serving
+from tests.apiserver.conftest import Served, SettingsFor, serving
 from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "0123456789abcdef-test"
@@ -31,9 +30,7 @@ NAMED = ("gpu1.example.com", "gpu1.example.com:8443")
 
 
 @pytest.fixture
-async def on_loopback(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> AsyncGenerator[Served]:
+async def on_loopback(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncGenerator[Served]:
     async with serving(factory, settings_for()) as one:
         await one.until_ready()
         yield one
@@ -81,7 +78,7 @@ async def test_proxies_are_served_by_any_name(on_loopback: Served, host: str) ->
 
 @pytest.mark.parametrize("settings", [{"token": TOKEN}, {"open": True, "host": "0.0.0.0"}])
 async def test_any_host_is_served_beyond_loopback_or_with_a_token(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings], settings: dict[str, object]
+    factory: ScriptedFactory, settings_for: SettingsFor, settings: dict[str, object]
 ) -> None:
     async with serving(factory, settings_for(**settings)) as one:
         headers = {"authorization": f"Bearer {TOKEN}"}

@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
-from apiserver.settings import ApiServerSettings
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import Limits
-from tests.apiserver.conftest import PAIRS, Served, serving
-from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
+from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
+from tests.support.scripted_engine import Asked, ScriptedFactory
 from tests.support.waiting import wait_until
 
 
@@ -73,12 +72,6 @@ async def test_blank_text_costs_no_engine_request(served: Served, factory: Scrip
     assert len(factory.engine("en-de").asked) == before + 1
 
 
-async def test_white_space_around_a_text_is_kept(served: Served, factory: ScriptedFactory) -> None:
-    answer = await served.translate("\n  Hello there \t\n")
-    assert answer.json()["translation"] == "\n  [Hello there] \t\n"
-    assert factory.engine("en-de").asked[-1].text == "Hello there"
-
-
 async def test_prompt_and_token_budget_reach_the_engine(served: Served, factory: ScriptedFactory) -> None:
     await served.translate("Wo?", "de-en", headers={"X-Request-Id": "abc"})
     asked = factory.engine("en-de").asked[-1]
@@ -95,22 +88,8 @@ async def test_spellings_and_regions_resolve_to_a_served_pair(served: Served, so
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b"",
-        b"{",
-        b"text=Hello",
-        b'{"text": "Hello", }',
-        b"\xff\xfe",
-        b'{"text": "\xff", "source_lang": "en", "target_lang": "de"}',
-        b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}',
-        b"[" * 4000,
-        b'"Hello"',
-        b"[]",
-        b"null",
-        b"7",
-        b'[{"text": "Hello"}]',
-    ],
-    ids=range(13),
+    [b"", b"{", b"\xff\xfe", b'{"text": "\\ud800", "source_lang": "en", "target_lang": "de"}', b"[]"],
+    ids=range(5),
 )
 async def test_body_that_is_no_json_object_is_400(served: Served, body: bytes) -> None:
     problem(await served.client.post("/translate", content=body), 400, "bad-request")
@@ -131,20 +110,11 @@ async def test_compressed_body_is_415(served: Served) -> None:
     ("change", "field"),
     [
         ({"text": None}, "text"),
-        ({"text": 7}, "text"),
-        ({"text": {"a": "b"}}, "text"),
-        ({"text": []}, "text"),
         ({"text": ["a", 7]}, "text[1]"),
-        ({"text": ["a", None]}, "text[1]"),
-        ({"text": [["a"]]}, "text[0]"),
         ({"source_lang": None}, "source_lang"),
         ({"source_lang": ""}, "source_lang"),
         ({"source_lang": "english"}, "source_lang"),
-        ({"source_lang": "und"}, "source_lang"),
-        ({"source_lang": "e" * 100}, "source_lang"),
         ({"source_lang": "auto"}, "source_lang"),
-        ({"source_lang": ["en"]}, "source_lang"),
-        ({"target_lang": 7}, "target_lang"),
         ({"target_lang": ["de"]}, "target_lang"),
         ({"target_lang": "auto"}, "target_lang"),
         ({"target_lang": "d\u0000e"}, "target_lang"),
@@ -194,13 +164,6 @@ async def test_text_in_the_target_language_is_returned_with_a_warning(
     assert len(factory.engine("en-de").asked) == asked
 
 
-async def test_texts_without_words_need_no_engine(served: Served, factory: ScriptedFactory) -> None:
-    factory.engine("en-de").die()
-    texts = ["", "42", "🎉", "https://example.org/"]
-    answer = await served.translate(texts)
-    assert [result["translation"] for result in answer.json()["results"]] == texts
-
-
 async def test_unknown_path_is_404_and_wrong_method_405(served: Served) -> None:
     problem(await served.client.get("/nothing"), 404, "not-found")
     answer = await served.client.get("/translate")
@@ -215,9 +178,7 @@ async def test_docs_page_has_the_policy_of_all_answers(served: Served) -> None:
     assert (await served.client.get("/docs/swagger-ui-bundle.js")).status_code == 200
 
 
-async def test_exceeded_limits_are_413(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_exceeded_limits_are_413(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
     async with serving(factory, limits) as served:
         await served.until_ready()
@@ -240,36 +201,7 @@ async def test_exceeded_limits_are_413(
         assert (body["limit"], body["unit"]) == (1024, "bytes")
 
 
-async def test_long_text_is_translated_in_segments(served: Served, factory: ScriptedFactory) -> None:
-    text = " ".join(f"Some words and some more of number {number}." for number in range(200))
-    answer = await served.translate(text)
-    assert answer.status_code == 200
-    asked = [each.text for each in factory.engine("en-de").asked if each.text in text]
-    assert len(asked) > 10
-    assert max(map(len, asked)) <= (512 - 4 - 16) // 2
-    assert answer.json()["translation"].count("[") == len(asked)
-
-
-async def test_terms_that_fill_the_context_are_413(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
-    catalog = "models: {m: {path: org/m, pairs: [en-de], prompt: hy-mt2}}"
-
-    def short(engine: ScriptedEngine) -> None:
-        engine.answer = of("Wo ist der Bahnhof?", "stop")
-
-    factory.prepare = short
-    async with serving(factory, settings_for(catalog)) as served:
-        await served.until_ready({"en-de"})
-        terms = {f"word number {number}": "x" * 100 for number in range(50)}
-        body = {"text": "Good morning.", "source_lang": "en", "target_lang": "de", "terms": terms}
-        answer = problem(await served.client.post("/translate", json=body), 413, "too-large")
-        assert "terms" in answer["detail"]
-
-
-async def test_idle_server_accepts_any_legal_list(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_idle_server_accepts_any_legal_list(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(max_waiting=1)) as served:
         await served.until_ready()
         assert (await served.translate(["a"] * 256)).status_code == 200
@@ -311,9 +243,7 @@ async def test_unusable_output_is_502_or_null_in_a_list(
     assert f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}} 2.0' in metrics
 
 
-async def test_full_model_is_503_with_retry_after(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_full_model_is_503_with_retry_after(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(max_waiting=2)) as served:
         await served.until_ready()
         engine = factory.engine("en-de")

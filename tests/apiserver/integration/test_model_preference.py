@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import Served, serving
+from tests.apiserver.conftest import Served, SettingsFor, serving
 from tests.support.scripted_engine import ScriptedFactory
 from tests.support.waiting import wait_until
 
@@ -21,7 +20,7 @@ PAIRS = {"en-de", "en-fr"}
 
 
 @pytest.fixture
-async def both(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
+async def both(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncIterator[Served]:
     async with serving(factory, settings_for(CATALOG, restart_backoff=30.0)) as running:
         await running.until_ready(PAIRS)
         await wait_until(lambda: len(factory.engines) == 2 and factory.engine("spare").steps >= 2, 5)
@@ -48,7 +47,7 @@ async def test_next_model_takes_over_when_the_engine_dies(both: Served, factory:
 
 
 async def test_report_ranks_models_over_the_whole_catalog(
-    both: Served, factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+    both: Served, factory: ScriptedFactory, settings_for: SettingsFor
 ) -> None:
     assert {label: pair["rank"] for label, pair in (await both.report())["pairs"].items()} == {"en-de": 0, "en-fr": 0}
     factory.engine("best").die()

@@ -9,16 +9,15 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
 from apiserver.context import ApiServerContext
 from apiserver.scheduling.batch_slots import BULK_SHARE
 from apiserver.scheduling.throughput import MEMORY_SECONDS
-from apiserver.settings import ApiServerSettings
 from shared.protocol.headers import CALLER_HEADER
-from tests.apiserver.conftest import Served, serving
+from tests.apiserver.conftest import Served, SettingsFor, serving
 from tests.support.scripted_engine import ScriptedEngine, ScriptedFactory
 from tests.support.waiting import again_where_paused, wait_until
 
@@ -30,7 +29,7 @@ GREEDY, MODEST = "a" * 16, "b" * 16
 
 
 @pytest.fixture
-async def served(factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]) -> AsyncIterator[Served]:
+async def served(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncIterator[Served]:
     """Return a server with one model that runs 8 at once, and waits up to 40 units at 8 a second (the first guess)."""
     async with serving(factory, settings_for(CATALOG, queue_seconds=5)) as running:
         await running.until_ready({"en-de"})
@@ -113,7 +112,7 @@ async def test_bulk_keeps_its_share_beside_interactive_work(served: Served, engi
     assert ended["bulk"] == 20
 
 
-async def test_least_urgent_class_is_refused_first(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_least_urgent_class_is_refused_first(settings_for: SettingsFor) -> None:
     async def is_refused_first() -> None:
         factory = ScriptedFactory()
         async with serving(factory, settings_for(CATALOG, queue_seconds=5)) as served:
@@ -168,7 +167,7 @@ async def test_request_too_late_to_finish_is_refused_at_once(served: Served, eng
 
 
 async def test_request_without_a_slot_is_refused_at_its_queue_deadline(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
+    factory: ScriptedFactory, settings_for: SettingsFor
 ) -> None:
     async with serving(factory, settings_for(CATALOG, queue_seconds=0.05)) as served:
         await served.until_ready({"en-de"})
@@ -217,9 +216,7 @@ async def test_disconnected_callers_leave_nothing_in_flight(served: Served, engi
     assert (await served.translate("x")).status_code == 200
 
 
-async def test_full_model_refuses_though_the_next_is_idle(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_full_model_refuses_though_the_next_is_idle(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     two = CATALOG + "  other: {path: org/other, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 8}}\n"
     async with serving(factory, settings_for(two)) as served:
         await served.until_ready({"en-de"})

@@ -14,18 +14,11 @@ from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.sampling import Sampling
 from apiserver.protection.placeholders import count_literals
 from shared.languages import LanguagePair
-from tests.apiserver.conftest import Real
+from tests.apiserver.conftest import REAL_ENGINE, Real
 from tests.support.event_streams import request_stream
 from tests.text_skeleton import skeleton
 
-# What importing and ending vLLM 0.32 with torch 2.13 says about their own insides; nothing of ours.
-pytestmark = [
-    pytest.mark.engine,
-    pytest.mark.xdist_group("engine"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated:DeprecationWarning"),
-    pytest.mark.filterwarnings(r"ignore:.torch\.distributed\.reduce_op. is deprecated:FutureWarning"),
-    pytest.mark.filterwarnings(r"ignore:Unclosed context <zmq:ResourceWarning"),
-]
+pytestmark = [pytest.mark.xdist_group("engine"), *REAL_ENGINE]
 
 HOSTILE = [
     "yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes yes",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from apiserver.changes.memory import ENGINE_OVERHEAD_BYTES, MARGIN_BYTES
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import serving
+from tests.apiserver.conftest import SettingsFor, serving
 from tests.apiserver.integration.operated_server import CATALOG, RENAMED, TOKEN, Operated, problem
 from tests.support.scripted_engine import ScriptedFactory
 
@@ -17,18 +15,14 @@ PROXY_TOKEN = "a-proxys-token-long-enough"
 CALLS = (("GET", "/models"), ("POST", "/models/reload"), ("DELETE", "/models/reload"))
 
 
-async def test_reloads_without_a_token_setting_are_off(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_reloads_without_a_token_setting_are_off(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for()) as served:
         answer = await served.client.get("/models", headers={"Authorization": f"Bearer {TOKEN}"})
         assert problem(answer) == (403, "operator-off")
         assert "APISERVER_OPERATOR_TOKEN" in answer.json()["detail"]
 
 
-async def test_proxys_token_does_not_change_models(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings]
-) -> None:
+async def test_proxys_token_does_not_change_models(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
     async with serving(factory, settings_for(token=PROXY_TOKEN, operator_token=TOKEN)) as served:
         for method, path in CALLS:
             shown = {"Authorization": f"Bearer {PROXY_TOKEN}"}
@@ -67,7 +61,7 @@ async def test_weights_that_cannot_be_read_are_said(operated: Operated, monkeypa
 
 
 async def test_names_of_the_setting_stay(
-    factory: ScriptedFactory, settings_for: Callable[..., ApiServerSettings], operated: Operated
+    factory: ScriptedFactory, settings_for: SettingsFor, operated: Operated
 ) -> None:
     folder = operated.catalog.parent
     settings = settings_for(CATALOG, models=("en-de",), operator_token=TOKEN)

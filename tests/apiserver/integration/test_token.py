@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
 
-from apiserver.settings import ApiServerSettings
-from tests.apiserver.conftest import Served, serving
+from tests.apiserver.conftest import Served, SettingsFor, serving
 from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "a-token-that-is-long-enough"
@@ -17,7 +16,7 @@ CALLS = [("POST", "/translate"), ("GET", "/report"), ("GET", "/metrics")]
 
 
 @pytest.fixture
-async def closed(settings_for: Callable[..., ApiServerSettings]) -> AsyncGenerator[Served]:
+async def closed(settings_for: SettingsFor) -> AsyncGenerator[Served]:
     async with serving(ScriptedFactory(), settings_for(token=TOKEN)) as running:
         yield running
 
@@ -57,14 +56,14 @@ async def test_request_with_the_token_is_answered(closed: Served) -> None:
         assert (await asked(closed, method, path, {"Authorization": f"bearer  {TOKEN}"})).status_code == 200
 
 
-async def test_previous_token_is_accepted_beside_the_new_one(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_previous_token_is_accepted_beside_the_new_one(settings_for: SettingsFor) -> None:
     new = "the-token-that-replaces-it"
     async with serving(ScriptedFactory(), settings_for(token=new, token_previous=TOKEN)) as running:
         for token, status in ((TOKEN, 200), (new, 200), (f"{TOKEN}x", 403), ("x", 403)):
             assert (await asked(running, "GET", "/report", {"Authorization": f"Bearer {token}"})).status_code == status
 
 
-async def test_server_without_a_token_ignores_one(settings_for: Callable[..., ApiServerSettings]) -> None:
+async def test_server_without_a_token_ignores_one(settings_for: SettingsFor) -> None:
     async with serving(ScriptedFactory(), settings_for()) as running:
         assert (await asked(running, "GET", "/report", KEY)).status_code == 200
 

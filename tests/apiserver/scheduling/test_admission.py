@@ -29,8 +29,8 @@ from apiserver.scheduling.work_item import WorkItem
 from shared.protocol.errors import RETRY_AFTER_MIN, OverloadedError
 from shared.protocol.priority import CHARS_PER_UNIT, SHORT_UNITS, Lane, Priority
 from shared.protocol.report import ModelReport
-from tests.apiserver.scheduling.hand_clock import HandClock
 from tests.apiserver.work_items import work_of
+from tests.support.clock import HandClock
 
 BATCH_SIZE = 16
 
@@ -297,9 +297,7 @@ async def test_permit_is_returned_after_a_cancellation() -> None:
         max_size=25,
     )
 )
-def test_admission_keeps_the_limit_and_leaves_nothing(
-    wanted: list[tuple[Priority, str, int, int, float]],
-) -> None:
+def test_admission_keeps_the_limit_and_leaves_nothing(wanted: list[tuple[Priority, str, int, int, float]]) -> None:
     admission, _ = admission_of()
     in_flight = admission._in_flight
     with ExitStack() as stack:

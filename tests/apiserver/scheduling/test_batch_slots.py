@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from apiserver.scheduling.batch_slots import BULK_SHARE, LONG_LANES, LONG_SHARE, STRIDES, BatchSlots
 from apiserver.scheduling.throughput import ThroughputMeter
 from shared.protocol.priority import Lane
-from tests.apiserver.scheduling.hand_clock import HandClock
 from tests.apiserver.work_items import work_of
+from tests.support.clock import HandClock
 
 
 class Taker(NamedTuple):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.scheduling.throughput import GAP_SECONDS, MEMORY_SECONDS, MIN_SEEN_SECONDS, ThroughputMeter
-from tests.apiserver.scheduling.hand_clock import HandClock
+from tests.support.clock import HandClock
 
 
 def work(rate: ThroughputMeter, clock: HandClock, seconds: float, per_second: float) -> None:
@@ -113,9 +113,7 @@ def test_share_of_the_slots_counts_as_share_of_the_time() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5), st.floats(1, 200)), min_size=1, max_size=30))
-def test_rate_stays_between_the_extremes_while_full(
-    turns: list[tuple[bool, float, float]],
-) -> None:
+def test_rate_stays_between_the_extremes_while_full(turns: list[tuple[bool, float, float]]) -> None:
     clock = HandClock()
     rate = ThroughputMeter(clock)
     seen: list[float] = []

@@ -1,17 +1,35 @@
-"""Ratios, rows, targets and report of a comparison."""
+"""The proxy and its peers, measured."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import pytest
 
 from benchmarks.harness.load import LoadResult, Sample
 from benchmarks.harness.processes import Usage
+from benchmarks.proxy.__main__ import chosen
 from benchmarks.proxy.measurements import ProxyMeasurement, Rounds, judge, tables
-from benchmarks.proxy.peers.definitions import AGAIN, ASGI, BEFORE, DEEPL, DIRECT, LIBRETRANSLATE, OURS, RUST
+from benchmarks.proxy.peers.definitions import (
+    AGAIN,
+    ASGI,
+    BEFORE,
+    DEEPL,
+    DIRECT,
+    HERE,
+    LIBRETRANSLATE,
+    OURS,
+    PEERS,
+    RUST,
+    STAMP,
+    VERSIONS,
+    Peer,
+    PeerMissingError,
+)
 
 
 def found(peer: str, number: int = 0, **change: Any) -> ProxyMeasurement:
@@ -89,3 +107,29 @@ def test_measurement_counts_what_ended_in_its_time() -> None:
     assert (measured.rate, measured.errors) == (0.5, {"503 overloaded": 1})
     assert (measured.cpu_us, measured.megabytes, measured.load_cpu_us) == (pytest.approx(1e5), 5, pytest.approx(1e5))
     assert math.isnan(ProxyMeasurement.of(OURS, 0, 32, replace(load, samples=[])).cpu_us)
+
+
+def test_another_checkout_needs_its_folder() -> None:
+    assert BEFORE not in [peer.name for peer in chosen("", None)]
+    assert [peer.name for peer in chosen("", Path())] == [OURS, AGAIN, BEFORE]
+    with pytest.raises(SystemExit, match=f"there is no {BEFORE}"):
+        chosen(BEFORE, None)
+
+
+def test_peers_can_be_filled_in() -> None:
+    names = ("bin", "first", "folder", "port", "python", "redis", "second", "spare", "before")
+    values: dict[str, str] = dict.fromkeys(names, "x")
+    for peer in (*PEERS, *VERSIONS):
+        Template(peer.command).substitute(values)
+        for value in peer.variables.values():
+            Template(value).substitute(values)
+    assert len({peer.name for peer in PEERS}) == len(PEERS)
+
+
+def test_installed_peer_is_not_installed_again(tmp_path: Any) -> None:
+    (peer,) = (each for each in PEERS if each.name == RUST)
+    (tmp_path / RUST).mkdir()
+    (tmp_path / RUST / STAMP).write_text((HERE / f"{RUST}.txt").read_text())
+    assert peer.programs(tmp_path) == tmp_path / RUST / "bin"
+    with pytest.raises(PeerMissingError, match="not on the PATH"):
+        Peer("another", "no-such-program-anywhere -x").programs(tmp_path)

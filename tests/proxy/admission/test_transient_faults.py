@@ -34,7 +34,7 @@ from shared.protocol.errors import (
     TooLargeError,
     UnknownPairError,
 )
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 FULL = OverloadedError("Full.", retry_after=30)
 PASSING = (

@@ -25,7 +25,7 @@ from proxy.balancing.circuit_breaker import (
     CircuitBreaker,
     CircuitPermit,
 )
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 LONGEST = LONGEST_BACK_OFF_SECONDS * (1 + JITTER)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proxy.balancing.local_stats import FIRST_LATE_SECONDS, MIN_SAMPLES, OVER_MEDIAN, RECENT, SAMPLES, ModelLatency
 from proxy.balancing.replica_stats import DECAY_SECONDS, SILENCE_SECONDS, PeakEwma
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 SECONDS = st.floats(0, 1e6)
 

@@ -15,7 +15,7 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from proxy.cache.memory_cache import OVERHEAD_BYTES, MemoryCache
 from proxy.cache.redis_cache import MAX_QUEUED_BYTES, PAUSE_SECONDS, RedisCache
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.proxies import nowhere
+from tests.support.clock import HandClock
 
 ENTRY = OVERHEAD_BYTES + 2  # a key and a value of one byte each
 

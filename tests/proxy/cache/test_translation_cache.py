@@ -20,8 +20,8 @@ from shared.protocol.report import ModelReport
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest, XmlOptions
 from shared.runtime.turns import LoopTurns
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot
+from tests.support.clock import HandClock
 
 HELLO = TranslateRequest(text="Hello", source_lang="en", target_lang="de")
 

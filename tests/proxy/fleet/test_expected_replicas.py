@@ -12,17 +12,10 @@ from proxy.fleet.expected_replicas import Expectation, ExpectedReplicas
 from proxy.fleet.replica import Replica
 from shared.protocol.errors import InvalidRequestError
 from tests.proxy.samples import replica
+from tests.support.clock import HandClock
 
 DE, FR = "http://de:1", "http://fr:1"
 CONFIGURED = [DE, FR, "http://10.0.0.1:1", "http://[::1]:1", "http://de:2", "https://tls.example"]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def numbers(expected: ExpectedReplicas) -> dict[str, int | None]:
@@ -30,7 +23,7 @@ def numbers(expected: ExpectedReplicas) -> dict[str, int | None]:
 
 
 def test_services_are_the_host_names_each_once() -> None:
-    expected = ExpectedReplicas(CONFIGURED, Clock())
+    expected = ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0))
     assert expected.services == ("de", "fr", "tls.example")
     assert [(each.service, each.expected, each.why) for each in expected.compare({})] == [
         ("de", None, "no number stated"),
@@ -40,7 +33,7 @@ def test_services_are_the_host_names_each_once() -> None:
 
 
 def test_missing_replicas_of_a_stated_number_have_a_command() -> None:
-    expected = ExpectedReplicas(CONFIGURED, Clock())
+    expected = ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0))
     expected.state({"de": 3})
     [de, *_] = expected.compare({"de": 2})
     assert (de.ready, de.expected, de.is_short) == (2, 3, True)
@@ -50,7 +43,7 @@ def test_missing_replicas_of_a_stated_number_have_a_command() -> None:
 
 
 def test_number_is_taken_back() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     expected = ExpectedReplicas(CONFIGURED, clock)
     expected.state({"de": 1})
     assert numbers(expected)["de"] == 1
@@ -63,7 +56,7 @@ def test_number_is_taken_back() -> None:
 
 
 def test_learnt_records_of_earlier_versions_state_nothing() -> None:
-    expected = ExpectedReplicas(CONFIGURED, Clock())
+    expected = ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0))
     expected.merge([Expectation(service="de", count=9), Expectation(service="fr", count=2, at=5.0, learnt=True)])
     assert numbers(expected) == {"de": None, "fr": None, "tls.example": None}
     expected.state({"de": 1})
@@ -72,7 +65,7 @@ def test_learnt_records_of_earlier_versions_state_nothing() -> None:
 
 
 def test_later_command_wins_though_the_clock_was_set_back() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     one, two = ExpectedReplicas(CONFIGURED, clock), ExpectedReplicas(CONFIGURED, clock)
     two.merge(one.state({"de": 5}))
     clock.now -= 3600
@@ -91,17 +84,17 @@ def test_later_command_wins_though_the_clock_was_set_back() -> None:
     ],
 )
 def test_unknown_service_is_refused_and_nothing_changes(wrong: dict[str, int], message: str) -> None:
-    expected = ExpectedReplicas(CONFIGURED, Clock())
+    expected = ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0))
     with pytest.raises(InvalidRequestError) as caught:
         expected.state(wrong)
     assert message in caught.value.detail
     assert expected.all() == []
     with pytest.raises(InvalidRequestError, match="none, it has only addresses"):
-        ExpectedReplicas(["http://10.0.0.1:1"], Clock()).state({"de": 1})
+        ExpectedReplicas(["http://10.0.0.1:1"], HandClock(1_800_000_000.0)).state({"de": 1})
 
 
 def test_ready_counts_each_address_of_a_service_once() -> None:
-    expected = ExpectedReplicas(CONFIGURED, Clock())
+    expected = ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0))
     one, two, three = "http://10.0.0.2:1", "http://10.0.0.3:1", "http://10.0.0.4:1"
     replicas = {
         one: replica(one, "en>de"),
@@ -114,7 +107,7 @@ def test_ready_counts_each_address_of_a_service_once() -> None:
 
 
 def test_retired_service_explains_lost_pairs_of_a_whole_fleet() -> None:
-    expected = ExpectedReplicas([DE, FR], Clock())
+    expected = ExpectedReplicas([DE, FR], HandClock(1_800_000_000.0))
     assert not expected.is_retired(FR), "nothing is known of it"
     assert not expected.explains({"de": 1})
     expected.state({"fr": None})
@@ -143,7 +136,10 @@ EXPECTATIONS = st.lists(
 
 @given(EXPECTATIONS, st.randoms())
 def test_merge_result_is_independent_of_order(expectations: list[Expectation], rng: Random) -> None:
-    one, two = ExpectedReplicas(CONFIGURED, Clock()), ExpectedReplicas(CONFIGURED, Clock())
+    one, two = (
+        ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0)),
+        ExpectedReplicas(CONFIGURED, HandClock(1_800_000_000.0)),
+    )
     one.merge(expectations)
     two.merge(rng.sample(expectations, len(expectations)))
     assert {each.service: each for each in one.all()} == {each.service: each for each in two.all()}

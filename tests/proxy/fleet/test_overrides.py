@@ -10,16 +10,9 @@ from hypothesis import strategies as st
 
 from proxy.fleet.overrides import MAX_OVERRIDES, UNDONE_SECONDS, Override, OverrideKind, Overrides
 from shared.protocol.errors import FleetFullError
+from tests.support.clock import HandClock
 
 NAME, ONE, TWO = "http://fleet:1", "http://10.0.0.1:1", "http://10.0.0.2:1"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def put(
@@ -29,14 +22,14 @@ def put(
 
 
 def test_unchanged_replica_serves() -> None:
-    overrides = Overrides(Clock())
+    overrides = Overrides(HandClock(1_800_000_000.0))
     assert overrides.fleet_urls([NAME, ONE]) == [NAME, ONE]
     assert overrides.kind(ONE, [NAME]) is OverrideKind.SERVING
     assert overrides.weight(ONE, [NAME]) is None
 
 
 def test_latest_override_of_name_or_address_wins() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     overrides = Overrides(clock)
     for step, (url, verdict) in enumerate(
         [
@@ -58,7 +51,7 @@ def test_latest_override_of_name_or_address_wins() -> None:
 
 
 def test_weight_alone_keeps_the_kind() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     overrides = Overrides(clock)
     put(overrides, ONE, OverrideKind.DRAINED)
     clock.now += 1
@@ -71,7 +64,7 @@ def test_weight_alone_keeps_the_kind() -> None:
 
 
 def test_fleet_urls_follow_added_and_removed() -> None:
-    overrides = Overrides(Clock())
+    overrides = Overrides(HandClock(1_800_000_000.0))
     put(overrides, NAME, OverrideKind.REMOVED)
     put(overrides, TWO, OverrideKind.SERVING, added=True)
     assert overrides.fleet_urls([NAME, ONE]) == [ONE, TWO]
@@ -81,7 +74,7 @@ def test_fleet_urls_follow_added_and_removed() -> None:
 
 
 def test_override_after_clock_was_set_back_is_later() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     overrides = Overrides(clock)
     first = put(overrides, ONE, OverrideKind.DRAINED)
     clock.now -= 3600
@@ -91,7 +84,7 @@ def test_override_after_clock_was_set_back_is_later() -> None:
 
 
 def test_count_is_bounded_and_undone_overrides_go_first() -> None:
-    overrides = Overrides(Clock())
+    overrides = Overrides(HandClock(1_800_000_000.0))
     for n in range(MAX_OVERRIDES - 1):
         put(overrides, f"http://h{n}:1", OverrideKind.DRAINED)
     put(overrides, ONE, OverrideKind.SERVING)
@@ -102,7 +95,7 @@ def test_count_is_bounded_and_undone_overrides_go_first() -> None:
         put(overrides, ONE, OverrideKind.DRAINED)
     assert str(MAX_OVERRIDES) in caught.value.detail
     put(overrides, TWO, OverrideKind.SERVING)
-    other = Overrides(Clock())
+    other = Overrides(HandClock(1_800_000_000.0))
     put(other, ONE, OverrideKind.DRAINED)
     overrides.merge(other.all())
     assert len(overrides.all()) == MAX_OVERRIDES
@@ -110,7 +103,7 @@ def test_count_is_bounded_and_undone_overrides_go_first() -> None:
 
 
 def test_undone_override_is_dropped_after_a_day() -> None:
-    clock = Clock()
+    clock = HandClock(1_800_000_000.0)
     overrides = Overrides(clock)
     put(overrides, ONE, OverrideKind.SERVING)
     put(overrides, TWO, OverrideKind.REMOVED, added=True)
@@ -141,7 +134,7 @@ OVERRIDES = st.lists(
 
 @given(OVERRIDES, st.randoms())
 def test_merge_result_is_independent_of_order(override_list: list[Override], rng: Random) -> None:
-    one, two = Overrides(Clock()), Overrides(Clock())
+    one, two = Overrides(HandClock(1_800_000_000.0)), Overrides(HandClock(1_800_000_000.0))
     one.merge(override_list)
     for override in rng.sample(override_list, len(override_list)):
         two.merge([override])

@@ -32,9 +32,7 @@ async def test_follower_reads_what_the_leader_published(redis: RedisServer) -> N
         assert follower.registry.is_leader
 
 
-async def test_restore_reads_known_pairs_and_overrides(
-    redis: RedisServer,
-) -> None:
+async def test_restore_reads_known_pairs_and_overrides(redis: RedisServer) -> None:
     async with proxy_at(redis.url, "a") as before:
         before.adopt(replica(A, "en>de"))
         await before.registry.publish()
@@ -94,9 +92,7 @@ async def test_update_ignores_replicas_that_left() -> None:
         assert list(one.registry.snapshot.replicas) == [B]
 
 
-async def test_overrides_without_redis_merge_when_it_returns(
-    own_redis: RedisServer,
-) -> None:
+async def test_overrides_without_redis_merge_when_it_returns(own_redis: RedisServer) -> None:
     now = 1000.0
     async with proxy_at(own_redis.url, "a", lambda: now) as one, proxy_at(own_redis.url, "b", lambda: now) as two:
         for each in (one, two):

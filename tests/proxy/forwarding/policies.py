@@ -16,8 +16,8 @@ from shared.protocol.priority import Priority
 from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
-from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot
+from tests.support.clock import HandClock
 
 EN_DE = pair("en>de")
 FLEET = snapshot(*(replica(url, "en>de") for url in "abc"))

@@ -23,9 +23,9 @@ from shared.protocol.errors import (
     ReplicaFailedError,
     UnknownPairError,
 )
-from tests.proxy.clock import HandClock
 from tests.proxy.forwarding.policies import FLEET, Setup
 from tests.proxy.samples import replica, snapshot
+from tests.support.clock import HandClock
 
 
 def test_first_attempt_costs_nothing() -> None:

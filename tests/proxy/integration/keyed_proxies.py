@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from proxy.keys.api_key import ApiKey, Grant, mint
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica
 
 NOBODY = "http://127.0.0.1:1"
@@ -41,6 +41,13 @@ async def usage(running: RunningProxy, shown: str) -> dict[str, Any]:
 async def guarded(fake: FakeReplica, url: str, **settings: Any) -> AsyncGenerator[RunningProxy]:
     async with proxy([fake], url, **{**PATIENT, **settings}) as running:
         yield running
+
+
+@asynccontextmanager
+async def guarded_fleet(url: str, *pairs: str, **settings: Any) -> AsyncGenerator[tuple[RunningProxy, FakeReplica]]:
+    """Serve a proxy that needs keys, of one replica of these pairs."""
+    async with fleet_of(*pairs, redis_url=url, **{**PATIENT, **settings}) as fleet:
+        yield fleet
 
 
 def stop_clock(*proxies: RunningProxy) -> float:

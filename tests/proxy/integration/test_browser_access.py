@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, fleet_of, proxy
 
 OPERATOR = "an-operator-token-of-tests"
 ASKED = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 PAGE = {"Origin": "https://page.example"}
 
 
-@pytest.fixture(scope="module")
-async def running() -> Any:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], operator_token=OPERATOR) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", operator_token=OPERATOR)
 
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -127,15 +122,6 @@ async def counted(running: RunningProxy) -> list[str]:
     return [line for line in lines if line.startswith("pairway_proxy_requests_total")]
 
 
-async def test_own_page_and_programs_are_served(running: RunningProxy) -> None:
-    for headers in ({}, {"Origin": running.url}, {"Origin": running.url, "Sec-Fetch-Site": "same-origin"}):
-        assert (await running.client.post("/translate", json=ASKED, headers=headers)).status_code == 200
-    for host in ("localhost:8000", "proxy:8000", "[::1]"):
-        assert (await running.client.get("/languages", headers={"Host": host})).status_code == 200
-    links = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert [(await running.client.get(path, headers=links)).status_code for path in ("/docs", "/health")] == [200] * 2
-
-
 @pytest.mark.parametrize(
     "settings", [{"trusted_proxies": ("127.0.0.1",)}, {"host": "0.0.0.0", "keys": "off"}, {"keys": "on"}]
 )
@@ -150,8 +136,7 @@ async def test_published_proxy_knows_its_pages_by_host(settings: dict[str, Any])
 
 @pytest.mark.parametrize("origins", [("https://page.example",), ("*",)])
 async def test_cors_allows_configured_origins(origins: tuple[str, ...]) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], cors_origins=origins) as one:
+    async with fleet_of("en>de", cors_origins=origins) as (one, _):
         wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-priority"}
         first = await one.client.options("/translate", headers={**PAGE, **wanted})
         answer = await one.client.post("/translate", json=ASKED, headers=PAGE)

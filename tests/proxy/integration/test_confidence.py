@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
-import pytest
 
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.support.event_streams import request_stream
-from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.support.fake_replica import FakeReplica
 from tests.support.waiting import wait_until
 
 HELLO = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=1024 * 1024) as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
+fake, running, fresh = fleet_fixtures("en>de", name="one", cache_bytes=1024 * 1024)
 
 
 async def post(running: RunningProxy, headers: dict[str, str] | None = None, **more: Any) -> httpx.Response:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from typing import Any
 
 import httpx
@@ -11,7 +9,7 @@ import pytest
 
 from proxy.api.compat.deepl import UNLIMITED
 from tests.proxy.integration.inputs import FRENCH, GERMAN, RUSSIAN
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
@@ -34,17 +32,7 @@ ALL_OPTIONS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
-async def fake() -> Any:
-    fake = FakeReplica("en>de", "de>en", "en>fr", "fr>en")
-    async with replicas(fake):
-        yield fake
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> Any:
-    async with proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "en>fr", "fr>en")
 
 
 async def ask(running: RunningProxy, **fields: Any) -> httpx.Response:
@@ -175,16 +163,6 @@ async def test_faults_of_replicas(
         assert (answer.status_code, list(answer.json())) == (weblate, ["message"])
 
 
-async def test_passing_fault_is_waited_for() -> None:
-    fake = FakeReplica("en>de")
-    fake.translate.problem = (503, "overloaded")
-    async with replicas(fake), proxy([fake]) as one:
-        asked = asyncio.create_task(ask(one, source_lang="EN"))
-        await wait_until(lambda: len(fake.requests) >= 2, 20, "the replica refused twice")
-        fake.translate.problem = None
-        assert (await asked).status_code == 200
-
-
 async def test_pair_without_a_ready_replica_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     set_waits(monkeypatch)
     fake = FakeReplica("en>de", "en>fr")
@@ -308,9 +286,3 @@ async def test_without_keys_usage_is_unlimited(running: RunningProxy) -> None:
     for method in ("GET", "POST"):
         answer = await running.client.request(method, "/v2/usage")
         assert answer.json() == {"character_count": 0, "character_limit": UNLIMITED}
-
-
-async def test_broken_bodies_are_refused(running: RunningProxy) -> None:
-    for body in (b"", b"{", b"[1]", b"null", b'{"text": "\xff"}', json.dumps({"text": "a"}).encode()):
-        answer = await running.client.post("/v2/translate", content=body)
-        assert (answer.status_code, list(answer.json())) == (400, ["message"])

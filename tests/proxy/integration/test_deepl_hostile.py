@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -14,9 +13,8 @@ from hypothesis import strategies as st
 
 from proxy.api.compat.deepl import API
 from tests.proxy.api.compat.hostile_requests import hostile_requests
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures
 from tests.proxy.waits import set_waits
-from tests.support.fake_replica import FakeReplica, replicas
 
 OPTIONS = [
     *("source_lang", "auth_key", "context", "split_sentences", "formality", "preserve_formatting"),
@@ -40,11 +38,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
 FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture(scope="module")
-async def running() -> Any:
-    fake = FakeReplica("en>de", "de>en")
-    async with replicas(fake), proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "de>en")
 
 
 @pytest.fixture(autouse=True)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from tests.conftest import RedisServer
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy
-from tests.proxy.waits import set_waits
-from tests.support.fake_replica import FakeReplica, replicas
-from tests.support.waiting import wait_until
 
 ASKED: dict[str, Any] = {"text": ["Hello"], "target_lang": "DE", "source_lang": "EN"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -23,8 +18,7 @@ EMPTY = {"Content-Type": "multipart/form-data; boundary=a"}
 
 @pytest.fixture
 async def running(redis: RedisServer) -> AsyncGenerator[RunningProxy]:
-    fake = FakeReplica("en>de", "en>fr")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de", "en>fr") as (one, _):
         stop_clock(one)
         yield one
 
@@ -94,22 +88,6 @@ async def test_used_up_characters_are_456(running: RunningProxy, limit: str) -> 
     assert await statuses(running, weblate) == [456]
 
 
-async def test_redis_that_pauses_is_waited_for(own_redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, own_redis.url) as running:
-        shown, _ = await new_key(running)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.context.keys.store.redis, "_timeout", 0.5)
-            set_waits(patch, queue_seconds=30.0)
-            own_redis.server.signal(signal.SIGSTOP)
-            try:
-                asked = asyncio.create_task(statuses(running, deepl_key(shown)))
-                await wait_until(lambda: running.context.translation.fault_retry.waiting == 1, 20)
-            finally:
-                own_redis.server.signal(signal.SIGCONT)
-            assert await asked == [200]
-
-
 async def test_used_up_requests_are_429_but_for_weblate(running: RunningProxy) -> None:
     shown, _ = await new_key(running, requests_per_minute=1)
     assert await statuses(running, deepl_key(shown), 2) == [200, 429]
@@ -126,8 +104,7 @@ async def test_usage_is_of_the_month(running: RunningProxy) -> None:
 
 
 async def test_keys_that_cannot_be_looked_up_are_503(own_redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, own_redis.url) as running:
+    async with guarded_fleet(own_redis.url, "en>de") as (running, _):
         shown, _ = await new_key(running)
         own_redis.server.kill()
         assert await statuses(running, deepl_key(shown)) == [503]

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import DEEP, ENGLISH, FRENCH, GERMAN, RUSSIAN
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock, usage
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock, usage
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 
 JAPANESE = "今日はとても天気がいいので、長い散歩に行きます。"
 BAD_INPUT: list[tuple[str, bytes, int, str, str]] = [
@@ -52,8 +51,7 @@ ANY_JSON = st.recursive(
 @pytest.fixture(scope="module")
 async def running() -> AsyncGenerator[RunningProxy]:
     limits: dict[str, Any] = {"max_texts": 5, "max_text_chars": 1000, "max_body_bytes": 8192}
-    fake = FakeReplica("en>de", "fr>de", "de>en", "en>ja")
-    async with replicas(fake), proxy([fake], **limits) as one:
+    async with fleet_of("en>de", "fr>de", "de>en", "en>ja", **limits) as (one, _):
         yield one
 
 
@@ -143,8 +141,7 @@ async def test_language_that_is_not_translated_is_null(running: RunningProxy, te
 
 
 async def test_long_texts_are_detected() -> None:
-    fake = FakeReplica("en>de", "fr>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de", "fr>de") as (running, fake):
         status, answer = await detect(running, [FRENCH * 2000, "1 " * 80_000, ENGLISH])
         found = [each["detected"] and each["detected"]["lang"] for each in answer["results"]]
         assert (status, found[0], found[2]) == (200, "fr", "en")
@@ -152,8 +149,7 @@ async def test_long_texts_are_detected() -> None:
 
 
 async def test_key_is_needed_and_only_requests_are_counted(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=2)
         operator, _ = await new_key(running, scopes=["operate"])

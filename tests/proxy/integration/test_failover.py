@@ -11,7 +11,7 @@ import pytest
 from proxy.forwarding.hedging import HEDGE_BURST
 from shared.languages import LanguagePair
 from tests.conftest import RedisServer
-from tests.proxy.proxies import SHORT_PROBE_TIMEOUT, all_at_once, proxy
+from tests.proxy.proxies import all_at_once, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, Fault, Script, replicas
 from tests.support.waiting import wait_until
 
@@ -70,22 +70,8 @@ def _value(start: str, metrics: str, default: float | None = None) -> float:
     return float(line.rsplit(" ", 1)[1])
 
 
-async def test_returning_replica_is_used_again() -> None:
-    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    async with replicas(one, two), proxy([one, two]) as running:
-        await one.stop()
-        await running.sees(one, "down")
-        assert set(await all_at_once(running, 5)) == {200}
-        await one.start()
-        await running.sees(one, "ready")
-        one.requests.clear()
-        assert set(await all_at_once(running, 20)) == {200}
-        assert one.requests
-
-
 async def test_only_replica_gone_is_503_before_and_after_probe() -> None:
-    only = FakeReplica("en>de", name="only")
-    async with replicas(only), proxy([only], probe_interval=1.0) as running:
+    async with fleet_of("en>de", name="only", probe_interval=1.0) as (running, only):
         await only.stop()
         for _ in range(2):
             status, problem, headers = await running.translate("Hello")
@@ -106,18 +92,6 @@ async def test_only_replica_dying_fails_its_requests_at_once() -> None:
         await only.stop()
         await wait_until(answers.done, 2, "all are answered")
         assert set(answers.result()) == {502}
-
-
-async def test_requests_of_dying_replica_fail_over() -> None:
-    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
-    one.translate.fault = "hang"
-    async with replicas(one, two), proxy([one, two]) as running:
-        answers = asyncio.create_task(all_at_once(running, 20))
-        await wait_until(lambda: len(one.requests) + len(two.requests) >= 20, 3, "all are there")
-        assert one.requests
-        await one.stop()
-        await wait_until(answers.done, 3, "all are answered")
-        assert set(answers.result()) == {200}
 
 
 async def test_full_fleet_is_503_with_replicas_retry_after() -> None:
@@ -217,8 +191,7 @@ async def test_unready_pair_is_503_while_others_are_served() -> None:
 
 
 async def test_second_lost_report_marks_replica_down() -> None:
-    busy = FakeReplica("en>de", name="busy")
-    async with replicas(busy), proxy([busy]) as running:
+    async with fleet_of("en>de", name="busy") as (running, busy):
         busy.report.fault = "close"
         await running.sees(busy, "down")
         replica = running.context.fleet.registry.snapshot.replicas[busy.url]
@@ -265,15 +238,6 @@ async def test_least_loaded_replica_gets_work() -> None:
         assert found["model-fast"] > 2 * found["model-slow"]
 
 
-async def test_equal_replicas_share_work() -> None:
-    fakes = [FakeReplica("en>de", name=f"fake {n}") for n in range(3)]
-    for fake in fakes:
-        fake.translate.delay = 0.05
-    async with replicas(*fakes), proxy(fakes) as running:
-        await all_at_once(running, 60)
-        assert min(len(fake.requests) for fake in fakes) >= 10
-
-
 async def test_load_of_other_proxies_counts() -> None:
     busy, idle = FakeReplica("en>de", name="busy"), FakeReplica("en>de", name="idle")
     busy.foreign_load = 50
@@ -315,20 +279,6 @@ async def test_half_dead_fleet_is_probed_in_one_timeout(redis: RedisServer) -> N
         assert health["status"] == "degraded"
 
 
-async def test_requests_of_frozen_replica_fail_over_when_down() -> None:
-    frozen, well = FakeReplica("en>de", name="frozen"), FakeReplica("en>de", name="well")
-    frozen.translate.fault = "hang"
-    async with replicas(frozen, well), proxy([frozen, well], probe_timeout=SHORT_PROBE_TIMEOUT) as running:
-        answers = asyncio.create_task(all_at_once(running, 10))
-        await wait_until(lambda: len(frozen.requests) + len(well.requests) >= 10, 3, "all are there")
-        assert frozen.requests
-        frozen.report.fault = "hang"
-        await wait_until(answers.done, 10, "all are answered")
-        assert set(answers.result()) == {200}
-        metrics = (await running.client.get("/metrics")).text
-        assert any(f'outcome="{end}",replica="{frozen.url}"' in metrics for end in ("replica-lost", "beaten"))
-
-
 async def test_request_at_only_replica_is_not_abandoned() -> None:
     only = FakeReplica("en>de", name="only")
     only.translate.delay = 3.0
@@ -342,8 +292,7 @@ async def test_request_at_only_replica_is_not_abandoned() -> None:
 
 
 async def test_unreachable_fleet_is_tried_all_the_same() -> None:
-    only = FakeReplica("en>de", name="only")
-    async with replicas(only), proxy([only], probe_interval=PATIENT) as running:
+    async with fleet_of("en>de", name="only", probe_interval=PATIENT) as (running, only):
         await only.stop()
         assert (await running.translate("Hello"))[0] == 503
         await only.start()

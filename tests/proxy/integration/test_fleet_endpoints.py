@@ -13,7 +13,7 @@ import pytest
 from proxy.fleet.overrides import MAX_OVERRIDES, Override, OverrideKind
 from proxy.fleet.registry import Registry
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -88,8 +88,7 @@ async def test_change_without_token_is_refused(
 
 
 async def test_change_is_off_where_no_token_is_set() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", name="one") as (running, one):
         for headers in ({}, {"Authorization": "Bearer"}, KEY):
             response = await running.client.post("/fleet/replicas/drain", json={"url": one.url}, headers=headers)
             assert (response.status_code, response.json()["code"]) == (403, "operator-off")
@@ -152,9 +151,7 @@ async def test_override_count_is_bounded() -> None:
         assert (response.status_code, response.json()["code"], response.json()["limit"]) == (409, "fleet-full", 1000)
 
 
-async def test_drained_replica_finishes_and_resumed_one_serves(
-    redis: RedisServer,
-) -> None:
+async def test_drained_replica_finishes_and_resumed_one_serves(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     one.translate.delay = 0.5
     async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
@@ -183,8 +180,7 @@ async def test_drained_replica_finishes_and_resumed_one_serves(
 
 
 async def test_pairs_of_drained_fleet_stay_known() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], operator_token=TOKEN) as running:
+    async with fleet_of("en>de", name="one", operator_token=TOKEN) as (running, one):
         await apply_command(running, "drain", one.url)
         status, problem, headers = await running.translate("Hello")
         assert (status, problem["code"]) == (503, "pair-unavailable")
@@ -192,9 +188,7 @@ async def test_pairs_of_drained_fleet_stay_known() -> None:
         assert "Retry-After" in headers
 
 
-async def test_added_replica_serves_and_adding_again_is_idempotent(
-    redis: RedisServer,
-) -> None:
+async def test_added_replica_serves_and_adding_again_is_idempotent(redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>fr", name="two")
     async with replicas(one, two), proxy([one], redis.url, operator_token=TOKEN) as running:
         [line] = (await apply_command(running, "add", f"{two.url}/", weight=2.0))["replicas"]
@@ -309,9 +303,7 @@ async def test_change_reaches_every_proxy_within_a_sweep(redis: RedisServer) -> 
             await until_state(first, two.url, None)
 
 
-async def test_change_during_frozen_redis_spreads_after_it_returns(
-    own_redis: RedisServer,
-) -> None:
+async def test_change_during_frozen_redis_spreads_after_it_returns(own_redis: RedisServer) -> None:
     one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", name="two")
     async with (
         replicas(one, two),
@@ -351,8 +343,7 @@ async def test_head_is_answered_like_get_without_body(operated_proxy: RunningPro
 
 
 async def test_metrics_show_a_change_before_the_next_sweep() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+    async with fleet_of("en>de", operator_token=TOKEN, probe_interval=60) as (running, fake):
         await until_state(running, fake.url, "ready")
         await apply_command(running, "drain", fake.url)
         lines = (await running.client.get("/metrics")).text.splitlines()
@@ -367,8 +358,7 @@ async def test_answer_to_a_change_is_as_of_its_end(monkeypatch: pytest.MonkeyPat
         return False
 
     monkeypatch.setattr(Registry, "share_override", share_slowly)
-    fake = FakeReplica()
-    async with replicas(fake), proxy([fake], operator_token=TOKEN, probe_interval=60) as running:
+    async with fleet_of(operator_token=TOKEN, probe_interval=60) as (running, fake):
         before = (await fleet(running))[fake.url]["report"]["age_s"]
         changed = await apply_command(running, "drain", fake.url)
         assert changed["replicas"][0]["report"]["age_s"] >= before + 0.4

@@ -10,7 +10,7 @@ import pytest
 
 from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES, MAX_ENTRIES
 from tests.conftest import RedisServer
-from tests.proxy.integration.keyed_proxies import PATIENT, new_key
+from tests.proxy.integration.keyed_proxies import PATIENT, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy, proxy
 
 NOBODY = "http://127.0.0.1:1"
@@ -113,6 +113,7 @@ async def test_others_see_nothing_of_a_glossary(redis: RedisServer) -> None:
 
 async def test_requests_count_for_the_keys_limit(redis: RedisServer) -> None:
     async with proxy([NOBODY], redis.url, ready=False, **PATIENT) as running:
+        stop_clock(running)
         shown, _ = await new_key(running, requests_per_minute=2)
         answers = [await send(running, "GET", "/glossaries", None, shown) for _ in range(6)]
         assert {status for status, _ in answers[-2:]} == {429}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
@@ -13,8 +12,7 @@ import pytest
 from proxy.keys import store
 from proxy.keys.api_key import Grant, mint
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 
 NOBODY = "http://127.0.0.1:1"
 TOKEN = "an-operator-token-of-tests"
@@ -65,8 +63,8 @@ async def test_operator_creates_lists_changes_and_revokes_keys(redis: RedisServe
 
 
 async def test_unserved_pair_and_second_name_are_warned_of(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "en>fr", "de>en")
-    async with replicas(fake), proxy([fake], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
+    settings: dict[str, Any] = {"operator_token": TOKEN, "redis_timeout": 5.0}
+    async with fleet_of("en>de", "en>fr", "de>en", redis_url=redis.url, **settings) as (running, _):
         _, served = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-GB>de", "de-fr"]})
         assert served["warnings"] == [], "by a wider pair, and through a pivot"
         status, key = await send_request(running, "POST", "/keys", {"name": "a", "pairs": ["en-de", "enn-de"]})
@@ -169,9 +167,7 @@ async def test_operate_scope_works_without_operator_token(redis: RedisServer) ->
         assert (status, problem["code"]) == (403, "operator-off"), "keys are off here"
 
 
-async def test_key_count_is_bounded_and_concurrent_changes_merge(
-    redis: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_key_count_is_bounded(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "MAX_KEYS", 3)
     async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
         answers = [await send_request(running, "POST", "/keys", {"name": f"k{n}"}) for n in range(4)]
@@ -179,12 +175,6 @@ async def test_key_count_is_bounded_and_concurrent_changes_merge(
         assert answers[3][1]["code"] == "keys-full"
         redis.client.delete(f"{PREFIX}key:{answers[0][1]['id']}")  # over for 30 days
         assert (await send_request(running, "POST", "/keys", {"name": "k5"}))[0] == 201
-        path = f"/keys/{answers[1][1]['id']}"
-        both = ({"requests_per_minute": 7}, {"chars_per_day": 8})
-        changed = await asyncio.gather(*(send_request(running, "PATCH", path, body) for body in both))
-        assert [status for status, _ in changed] == [200, 200]
-        _, view = await send_request(running, "GET", path)
-        assert (view["requests_per_minute"], view["chars_per_day"]) == (7, 8)
 
 
 async def test_creation_is_logged_with_the_key_id(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
@@ -210,16 +200,6 @@ async def test_secret_in_a_path_is_never_repeated(redis: RedisServer, caplog: py
     ours = [str(vars(record)) for record in caplog.records if not record.name.startswith("http")]
     assert any("/keys/…" in line for line in ours)
     assert not [line for line in ours if secret in line]
-
-
-async def test_list_forgets_keys_that_are_gone(redis: RedisServer) -> None:
-    async with proxy([NOBODY], redis.url, operator_token=TOKEN, redis_timeout=5.0) as running:
-        keys = [(await send_request(running, "POST", "/keys", {"name": f"k{n}"}))[1] for n in range(8)]
-        for gone in (1, 3, 4, 5):
-            redis.client.delete(f"{PREFIX}key:{keys[gone]['id']}")
-        _, listed = await send_request(running, "GET", "/keys")
-        assert [each["name"] for each in listed["keys"]] == ["k0", "k2", "k6", "k7"]
-        assert redis.client.zcard(f"{PREFIX}keys") == 4
 
 
 async def test_unreadable_record_is_refused(redis: RedisServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -16,9 +16,8 @@ from proxy.admission.keyless_bodies import FIRST_BYTES, MAX_REQUESTS
 from proxy.exchange import exchange
 from proxy.translation.detection import DetectionService
 from tests.conftest import RedisServer
-from tests.proxy.integration.keyed_proxies import NOBODY, guarded, new_key
+from tests.proxy.integration.keyed_proxies import NOBODY, guarded_fleet, new_key
 from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -33,8 +32,7 @@ SHORT_SECONDS = 0.05
 
 @pytest.fixture
 async def running(redis: RedisServer) -> AsyncGenerator[RunningProxy]:
-    fake = FakeReplica("en>de", "zh>de")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de", "zh>de") as (one, _):
         yield one
 
 
@@ -141,8 +139,7 @@ async def test_three_slow_connections_switch_nobody_off(running: RunningProxy) -
 
 
 async def test_network_that_holds_most_is_refused_first(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url, max_keyless_bytes=8 * MIB) as running:
+    async with guarded_fleet(redis.url, "en>de", max_keyless_bytes=8 * MIB) as (running, _):
         shown, _ = await new_key(running)
         greedy, modest = ["127.0.1.1"], ["127.0.1.2", "127.0.1.3"]
         others, older = await hold(running, modest, LONGEST), await hold(running, greedy, LONGEST)

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from proxy.keys.api_key import Scope
 from tests.conftest import RedisServer
-from tests.proxy.integration.keyed_proxies import TOKEN, guarded, new_key
+from tests.proxy.integration.keyed_proxies import TOKEN, guarded_fleet, new_key
 from tests.proxy.proxy_process import proxy_process
 from tests.support.fake_replica import FakeReplica, replicas
 
@@ -26,8 +26,7 @@ NAMED = "another.secret"
 
 
 async def test_url_shows_keys_to_compatible_apis_alone(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         shown, _ = await new_key(running)
         ours = {"api_key": shown, "key": shown, "token": shown, "auth_key": shown}
         assert (await running.client.post("/libretranslate/translate", params=ASKED | ours)).status_code == 200
@@ -42,8 +41,7 @@ async def test_url_shows_keys_to_compatible_apis_alone(redis: RedisServer) -> No
 
 @pytest.mark.parametrize("path", ["/translate", "/libretranslate/translate"])
 async def test_operators_key_is_refused_in_a_url(redis: RedisServer, path: str) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         shown, key = await new_key(running, scopes=[Scope.TRANSLATE, Scope.OPERATE])
         asked: dict[str, Any] = {**ASKED, "api_key": shown}
         headers = {"Content-Type": ""}
@@ -63,8 +61,7 @@ async def test_operators_key_is_refused_in_a_url(redis: RedisServer, path: str) 
 
 async def test_operators_key_in_a_url_is_refused_by_every_route(redis: RedisServer) -> None:
     """Whatever route needs a key: none can forget it."""
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         shown, key = await new_key(running, scopes=[Scope.TRANSLATE, Scope.OPERATE])
         header = {"Authorization": f"Bearer {shown}"}
         asked = {"X-Timeout-Ms": "20000"}
@@ -118,8 +115,7 @@ def needs_key(answer: httpx.Response) -> bool:
 
 async def test_guessed_ids_are_answered_alike(redis: RedisServer) -> None:
     """Only time tells whether an id exists: it is no secret, and the 190 bits behind it are compared in constant time."""
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         shown, key = await new_key(running)
         assert (await running.translate("Hello", authorization=f"Bearer {shown}"))[0] == 200, "now known here"
         wrong = [f"pw_{key_id}_{'x' * 32}" for key_id in (key.id, "0" * 12)]
@@ -191,8 +187,7 @@ async def test_query_strings_are_in_no_log_and_no_answer(tmp_path: Path, redis: 
 
 async def test_url_of_a_replica_is_repeated_without_its_query(redis: RedisServer) -> None:
     """An operator's mistake: the value is a URL that has a query itself."""
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de") as (running, _):
         operator = {"Authorization": f"Bearer {TOKEN}"}
         wrong = f"http://127.0.0.1:1/?token={SECRET}"
         answers = [

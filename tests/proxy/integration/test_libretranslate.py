@@ -13,9 +13,9 @@ import pytest
 from proxy.api.compat.libretranslate import KEY_INVALID, KEY_NEEDED
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
+from tests.support.fake_replica import FakeReplica
 from tests.support.waiting import wait_until
 
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
@@ -53,8 +53,9 @@ class LibreTranslate:
 
 @pytest.fixture(scope="module")
 async def libre() -> AsyncGenerator[LibreTranslate]:
-    fake = FakeReplica("en>de", "de>en", "fr>en", "zh-CN>en")
-    async with replicas(fake), proxy([fake], max_texts=5, max_text_chars=1000, cors_origins=(EXTENSION,)) as one:
+    async with fleet_of(
+        "en>de", "de>en", "fr>en", "zh-CN>en", max_texts=5, max_text_chars=1000, cors_origins=(EXTENSION,)
+    ) as (one, fake):
         yield LibreTranslate(one, fake)
 
 
@@ -161,11 +162,7 @@ async def test_extensions_get_a_language_even_if_they_named_it(libre: LibreTrans
     ("changes", "error"),
     [
         ({"q": None}, "Invalid request: missing q parameter"),
-        ({"q": []}, "Invalid request: missing q parameter"),
-        ({"source": ""}, "Invalid request: missing source parameter"),
         ({"target": ...}, "Invalid request: missing target parameter"),
-        ({"alternatives": "some"}, "Invalid request: alternatives parameter is not a number"),
-        ({"alternatives": 4}, "Invalid request: alternatives parameter must be <= 3"),
         ({"format": "xml"}, "xml format is not supported"),
         ({"source": "zz"}, "zz is not supported"),
         ({"target": "zz!"}, "zz! is not supported"),
@@ -187,8 +184,7 @@ async def test_refusals_have_its_words(libre: LibreTranslate, changes: dict[str,
 
 
 async def test_unknown_pair_names_both_languages() -> None:
-    fake = FakeReplica("en>de", "pt>fr")
-    async with replicas(fake), proxy([fake]) as one:
+    async with fleet_of("en>de", "pt>fr") as (one, fake):
         libre = LibreTranslate(one, fake)
         expected = (400, "French (fr) is not available as a target language from English (en)")
         assert await libre.refusal(target="fr") == expected
@@ -309,8 +305,7 @@ async def test_native_paths_at_the_root_stay_ours(libre: LibreTranslate) -> None
 
 
 async def test_keys_are_in_its_places(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "en>fr")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de", "en>fr") as (one, _):
         shown, _ = await new_key(one)
         for path in (f"{PREFIX}/translate", "/translate"):
             for sent in (
@@ -351,8 +346,7 @@ async def test_keys_are_in_its_places(redis: RedisServer) -> None:
 
 
 async def test_full_budget_is_no_missing_key(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de") as (one, _):
         shown, _ = await new_key(one)
         pool = one.context.process.keyless_bodies.first_bytes
         with pytest.MonkeyPatch.context() as patch:
@@ -366,8 +360,7 @@ async def test_full_budget_is_no_missing_key(redis: RedisServer) -> None:
 
 
 async def test_body_of_a_known_caller_changes_its_budget(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de") as (one, fake):
         shown, _ = await new_key(one)
         process = one.context.process
         fake.translate.released = asyncio.Event()
@@ -387,8 +380,7 @@ async def test_body_of_a_known_caller_changes_its_budget(redis: RedisServer) -> 
 
 
 async def test_limits_of_keys(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "en>fr")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de", "en>fr") as (one, fake):
         stop_clock(one)
         libre = LibreTranslate(one, fake)
         pairs, _ = await new_key(one, pairs=["en-fr"])
@@ -403,8 +395,7 @@ async def test_limits_of_keys(redis: RedisServer) -> None:
 
 
 async def test_weblate_gets_no_503() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as one:
+    async with fleet_of("en>de") as (one, fake):
         await fake.stop()
         await one.sees(fake, "down")
         for agent, status in (("curl/8", 503), ("Weblate/2026.10.1", 500)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -12,11 +11,10 @@ from hypothesis import strategies as st
 
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock
 from tests.proxy.proxies import RunningProxy, proxy
 from tests.proxy.waits import set_waits
 from tests.support.fake_replica import FakeReplica, replicas
-from tests.support.waiting import wait_until
 
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
 PREFIX = "/libretranslate"
@@ -89,18 +87,6 @@ async def test_any_list_keeps_length_and_order(running: RunningProxy, texts: lis
     assert [text.removeprefix("[en>de by fake] ") for text in answer.json()["translatedText"]] == texts
 
 
-@pytest.mark.parametrize("agent", ["Weblate/2026.10.1", "Mastodon/4.5.0"])
-async def test_transient_fault_is_waited_for(fake: FakeReplica, running: RunningProxy, agent: str) -> None:
-    before, fake.translate.problem = len(fake.requests), (503, "overloaded")
-    request = running.client.post(f"{PREFIX}/translate", json=ASKED, headers={"User-Agent": agent})
-    waiting = asyncio.create_task(request)
-    try:
-        await wait_until(lambda: len(fake.requests) > before, 10, "a refused attempt")
-    finally:
-        fake.translate.problem = None
-    assert (await waiting).json() == {"translatedText": "[en>de by fake] Hello"}
-
-
 @pytest.mark.parametrize(("agent", "status"), [("Weblate/5.14.3", 500), ("curl/8", 503)])
 async def test_lasting_fault_is_answered_in_the_budget(
     fake: FakeReplica, running: RunningProxy, monkeypatch: pytest.MonkeyPatch, agent: str, status: int
@@ -117,8 +103,7 @@ async def test_lasting_fault_is_answered_in_the_budget(
 
 async def test_rate_of_a_key_is_its_slowdown(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
     set_waits(monkeypatch, queue_seconds=0.1)
-    fake = FakeReplica("en>de")
-    async with replicas(fake), guarded(fake, redis.url) as one:
+    async with guarded_fleet(redis.url, "en>de") as (one, _):
         stop_clock(one)
         shown, _ = await new_key(one, requests_per_minute=1)
         asked = {**ASKED, "api_key": shown}

@@ -13,7 +13,7 @@ import httpx
 from proxy.app import create_operator_app
 from proxy.status import feed, monitor
 from tests.conftest import RedisServer
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.processes import free_port
 from tests.support.serving import serving
@@ -54,8 +54,7 @@ async def until_state(messages: AsyncIterator[dict[str, Any]], url: str, state: 
 
 
 async def test_data_needs_what_the_fleet_needs() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], keys="on", operator_token=TOKEN) as running:
+    async with fleet_of("en>de", keys="on", operator_token=TOKEN) as (running, _):
         for path in ("/status/data", "/status/stream"):
             refused = await running.client.get(path)
             assert (refused.status_code, refused.json()["code"]) == (401, "key-required")
@@ -66,8 +65,7 @@ async def test_data_needs_what_the_fleet_needs() -> None:
 
 
 async def test_status_is_on_the_operators_port_alone() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], operator_port=free_port()) as one:
+    async with fleet_of("en>de", operator_port=free_port()) as (one, fake):
         for path in ("/status", "/status/data", "/status/stream"):
             assert (await one.client.get(path)).status_code == 404
         async with (
@@ -99,8 +97,7 @@ async def test_dead_replica_is_pushed_at_once_and_its_return() -> None:
 
 
 async def test_operators_drain_is_shown() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], operator_token=TOKEN) as running, stream(running) as messages:
+    async with fleet_of("en>de", operator_token=TOKEN) as (running, fake), stream(running) as messages:
         await running.client.post("/fleet/replicas/drain", json={"url": fake.url}, headers=KEY)
         shown = await within_awake(until_state(messages, fake.url, "draining"), 10)
         assert (shown["replicas"][0]["level"], shown["replicas"][0]["cause"]) == ("off", "drained")
@@ -108,8 +105,7 @@ async def test_operators_drain_is_shown() -> None:
 
 
 async def test_draining_proxy_ends_its_streams() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running, stream(running) as messages:
+    async with fleet_of("en>de") as (running, _), stream(running) as messages:
         await anext(messages)
         running.context.process.draining.set()
 
@@ -122,8 +118,7 @@ async def test_draining_proxy_ends_its_streams() -> None:
 
 
 async def test_viewer_who_leaves_is_forgotten() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running:
+    async with fleet_of("en>de") as (running, _):
         async with stream(running) as messages:
             await anext(messages)
             assert running.context.status.feed.viewers == 1
@@ -132,8 +127,7 @@ async def test_viewer_who_leaves_is_forgotten() -> None:
 
 async def test_too_many_viewers_are_refused_and_may_poll(monkeypatch: Any) -> None:
     monkeypatch.setattr(feed, "MAX_VIEWERS", 1)
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as running, stream(running) as messages:
+    async with fleet_of("en>de") as (running, _), stream(running) as messages:
         await anext(messages)
         refused = await running.client.get("/status/stream")
         assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
@@ -143,8 +137,7 @@ async def test_too_many_viewers_are_refused_and_may_poll(monkeypatch: Any) -> No
 
 async def test_both_proxies_show_the_figures_of_all(redis: RedisServer, monkeypatch: Any) -> None:
     monkeypatch.setattr(monitor, "TICK_SECONDS", 0.1)
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], redis.url) as first, proxy([fake], redis.url) as second:
+    async with fleet_of("en>de", redis_url=redis.url) as (first, fake), proxy([fake], redis.url) as second:
         await wait_until(lambda: first.context.fleet.registry.redis_error is None, 5)
         await asyncio.gather(*(first.translate(f"text {n}") for n in range(3)), second.translate("Hello"))
         assert (await second.translate("Hello", "en", "xx"))[0] == 404
@@ -165,8 +158,7 @@ async def test_both_proxies_show_the_figures_of_all(redis: RedisServer, monkeypa
 
 
 async def test_status_without_redis_shows_its_own(own_redis: RedisServer) -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], own_redis.url) as running, stream(running) as messages:
+    async with fleet_of("en>de", redis_url=own_redis.url) as (running, _), stream(running) as messages:
         await wait_until(lambda: running.context.fleet.registry.redis_error is None, 5)
         own_redis.server.kill()
 

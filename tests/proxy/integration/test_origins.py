@@ -123,14 +123,6 @@ async def test_clients_port_serves_own_and_allowed_pages(
     assert named["x-request-id"]
 
 
-async def test_private_network_preflight_is_for_allowed_pages(ports: Ports) -> None:
-    for origin, status in ((PAGE, 200), (EXTENSION, 200), ("https://evil.example", 403), ("http://OWN_HOST", 405)):
-        asked = {"Origin": origin, **ASKS, **PRIVATE}
-        answered, named = await ports.send(ports.clients, "OPTIONS", "/translate", asked)
-        assert answered == status
-        assert (f"{ALLOW}private-network" in named) == (status == 200)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [

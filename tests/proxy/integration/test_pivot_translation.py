@@ -16,22 +16,24 @@ from tests.support.event_streams import request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import wait_until
 
+Legs = tuple[FakeReplica, FakeReplica]
+
 
 @pytest.fixture(scope="module")
-async def legs() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
+async def legs() -> AsyncGenerator[Legs]:
     first, second = FakeReplica("de>en", name="first"), FakeReplica("en>fr", name="second")
     async with replicas(first, second):
         yield first, second
 
 
 @pytest.fixture(scope="module")
-async def running(legs: tuple[FakeReplica, FakeReplica]) -> AsyncGenerator[RunningProxy]:
+async def running(legs: Legs) -> AsyncGenerator[RunningProxy]:
     async with proxy(legs, max_texts=5) as one:
         yield one
 
 
 @pytest.fixture(autouse=True)
-def fresh(legs: tuple[FakeReplica, FakeReplica]) -> None:
+def fresh(legs: Legs) -> None:
     for fake in legs:
         fake.requests.clear()
         fake.translate = Script()
@@ -64,9 +66,7 @@ async def test_pivoted_list_keeps_its_order(running: RunningProxy) -> None:
     assert all(each["route"] == ["de", "en", "fr"] for each in answer["results"])
 
 
-async def test_text_without_first_leg_is_null_with_warning(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_text_without_first_leg_is_null_with_warning(running: RunningProxy, legs: Legs) -> None:
     notice = {"code": "output-empty", "message": "Nothing came."}
     one = {
         "translation": "One",
@@ -84,7 +84,7 @@ async def test_text_without_first_leg_is_null_with_warning(
     assert [received.body["text"] for received in legs[1].requests] == [["One"]]
 
 
-async def test_options_are_sent_on_both_legs(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_options_are_sent_on_both_legs(running: RunningProxy, legs: Legs) -> None:
     await ask(running, "Die Rechnung", terms={"Rechnung": "facture"}, do_not_translate=["Pairway"], format="markdown")
     first, second = (fake.requests[0].body for fake in legs)
     assert first["terms"] == {"Rechnung": "Rechnung"}
@@ -102,9 +102,7 @@ async def test_pivots_confidence_is_the_product_of_both_legs(running: RunningPro
     assert "confidence" not in answer
 
 
-async def test_pivot_is_withheld_below_the_least_confidence(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_pivot_is_withheld_below_the_least_confidence(running: RunningProxy, legs: Legs) -> None:
     status, answer, _ = await ask(running, ["Eins", "Zwei"], min_confidence=0.7)
     assert status == 200
     assert [each["translation"] for each in answer["results"]] == [None, None]
@@ -117,7 +115,7 @@ async def test_pivot_is_withheld_below_the_least_confidence(
     assert (status, answer["confidence"]) == (200, 0.64)
 
 
-async def test_second_leg_gets_the_remaining_time(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_second_leg_gets_the_remaining_time(running: RunningProxy, legs: Legs) -> None:
     legs[0].translate.delay = 0.3
     response = await running.client.post(
         "/translate",
@@ -128,7 +126,7 @@ async def test_second_leg_gets_the_remaining_time(running: RunningProxy, legs: t
     assert legs[1].timeouts_ms()[0] <= 19_700
 
 
-async def test_request_can_refuse_pivots(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_request_can_refuse_pivots(running: RunningProxy, legs: Legs) -> None:
     status, problem, _ = await ask(running, pivot=False)
     assert (status, problem["code"]) == (404, "unknown-pair")
     assert problem["pairs"] == ["de-en", "en-fr"]
@@ -140,7 +138,7 @@ async def test_invalid_pivot_field_is_named(running: RunningProxy) -> None:
     assert (status, problem["code"], problem["errors"][0]["field"]) == (422, "invalid-request", "pivot")
 
 
-async def test_setting_can_refuse_pivots(legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_setting_can_refuse_pivots(legs: Legs) -> None:
     async with proxy(legs, pivot=False) as running:
         assert (await ask(running))[0] == 404
         found = (await running.client.get("/languages")).json()["languages"]
@@ -164,7 +162,7 @@ async def test_stream_has_deltas_of_the_last_leg(running: RunningProxy) -> None:
     assert said == [each["translation"] for each in heard.result["results"]]
 
 
-async def test_failing_leg_is_reported(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_failing_leg_is_reported(running: RunningProxy, legs: Legs) -> None:
     legs[1].translate.problem = (500, "internal")
     status, problem, _ = await ask(running)
     assert (status, problem["code"]) == (502, "replica-failed")
@@ -190,9 +188,7 @@ async def test_missing_leg_is_503_and_listed_as_not_ready() -> None:
         assert targets["de", "fr"] == {"lang": "fr", "ready": False, "how": "pivot", "pivot": "en"}
 
 
-async def test_client_leaving_on_first_leg_starts_no_second(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_client_leaving_on_first_leg_starts_no_second(running: RunningProxy, legs: Legs) -> None:
     legs[0].translate.fault = "hang"
     request = asyncio.create_task(ask(running))
     aborts = legs[0].aborts
@@ -214,7 +210,7 @@ async def counted_requests(running: RunningProxy) -> set[tuple[str, str, str]]:
     }
 
 
-async def test_requests_are_counted_as_asked_and_as_routed(legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_requests_are_counted_as_asked_and_as_routed(legs: Legs) -> None:
     async with proxy(legs) as fresh_proxy:
         assert (await ask(fresh_proxy, source_lang="de-AT"))[0] == 200
         assert (await ask(fresh_proxy, GERMAN, source_lang="auto"))[0] == 200
@@ -245,21 +241,19 @@ async def test_unavailable_requests_are_counted_by_their_pair() -> None:
         }
 
 
-async def test_only_the_last_leg_has_alternatives(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_only_the_last_leg_has_alternatives(running: RunningProxy, legs: Legs) -> None:
     status, answer, _ = await ask(running, ["Eins", "Zwei"], alternatives=2)
     assert status == 200
     assert [len(each["alternatives"]) for each in answer["results"]] == [2, 2]
     assert ["alternatives" in fake.requests[0].body for fake in legs] == [False, True]
 
 
-async def test_only_the_first_leg_has_the_context(running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_only_the_first_leg_has_the_context(running: RunningProxy, legs: Legs) -> None:
     await ask(running, context="In der Bank.")
     assert [fake.requests[0].body.get("context") for fake in legs] == ["In der Bank.", None]
 
 
-async def test_admission_counts_alternatives_of_the_last_leg(
-    running: RunningProxy, legs: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_admission_counts_alternatives_of_the_last_leg(running: RunningProxy, legs: Legs) -> None:
     for fake in legs:
         fake.translate.released = asyncio.Event()
     asking = asyncio.create_task(ask(running, "Guten Tag", alternatives=3))

@@ -114,17 +114,6 @@ async def test_repeat_with_a_key_is_charged_once(
         assert len(fake.requests) == 2
 
 
-async def test_other_caller_computes_its_own(fake: FakeReplica, redis: RedisServer, released: asyncio.Event) -> None:
-    async with proxy([fake], redis.url, **PATIENT) as running:
-        mine, others = [{"authorization": f"Bearer {(await new_key(running))[0]}"} for _ in range(2)]
-        await leave_once_seen(running, fake, "Hello", **mine)
-        await leave_once_seen(running, fake, "Hello", **others)
-        assert len(fake.requests) == 2
-        assert (await repeat(running, released, "Hello", **mine))[0] == "coalesced"
-        assert (await repeat(running, released, "Hello", **others))[0] == "coalesced"
-        assert (len(fake.requests), fake.aborts) == (2, 0)
-
-
 async def test_opted_out_caller_repeats_its_work(
     fake: FakeReplica, redis: RedisServer, released: asyncio.Event
 ) -> None:

@@ -18,9 +18,7 @@ from tests.support.serving import serving
 TOKEN = "a-token-that-is-long-enough"
 
 
-async def test_replica_token_is_sent_and_never_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_replica_token_is_sent_and_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     fake = FakeReplica("en>de")
     with caplog.at_level(logging.DEBUG):
         async with replicas(fake), proxy([fake], replica_token=TOKEN) as one:

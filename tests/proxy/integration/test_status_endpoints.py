@@ -12,14 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shared.version import VERSION
 from tests.conftest import RedisServer
-from tests.proxy.proxies import proxy
+from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
 
 async def test_health_is_ok_when_nothing_is_amiss(redis: RedisServer) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], redis.url) as running:
+    async with fleet_of("en>de", name="one", redis_url=redis.url) as (running, one):
         response = await running.client.get("/health")
         health = response.json()
         assert (response.status_code, health["status"], health["version"]) == (200, "ok", VERSION)
@@ -42,8 +41,7 @@ async def test_health_is_ok_when_nothing_is_amiss(redis: RedisServer) -> None:
 
 
 async def test_health_is_degraded_when_redis_is_away() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", name="one") as (running, _):
         response = await running.client.get("/health")
         health = response.json()
         assert (response.status_code, health["status"], health["redis"]["up"]) == (200, "degraded", False)
@@ -68,8 +66,7 @@ async def test_health_is_degraded_when_a_replica_or_pair_is_down(redis: RedisSer
 
 
 async def test_health_is_down_and_503_when_no_pair_is_ready(redis: RedisServer) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], redis.url) as running:
+    async with fleet_of("en>de", name="one", redis_url=redis.url) as (running, one):
         one.state = "starting"
         one.pairs["en>de"] = False
         await running.sees(one, "starting")
@@ -79,8 +76,7 @@ async def test_health_is_down_and_503_when_no_pair_is_ready(redis: RedisServer) 
 
 
 async def test_health_never_waits_for_a_replica() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], probe_timeout=5.0) as running:
+    async with fleet_of("en>de", name="one", probe_timeout=5.0) as (running, one):
         one.report.fault = "hang"
         one.translate.fault = "hang"
         for _ in range(5):
@@ -127,8 +123,7 @@ async def test_livez_is_503_and_names_the_stale_loop() -> None:
 
 
 async def test_readyz_is_503_while_draining() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", name="one") as (running, _):
         running.serving.app.state.draining.set()
         response = await running.client.get("/readyz")
         assert (response.status_code, response.json()) == (503, {"ready": False, "draining": True})
@@ -155,8 +150,7 @@ async def test_startupz_waits_for_every_pair_and_stays() -> None:
 
 
 async def test_metrics_count_every_outcome(redis: RedisServer) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], redis.url) as running:
+    async with fleet_of("en>de", name="one", redis_url=redis.url) as (running, one):
         await running.translate("Hello")
         await running.translate(["a", "b"])
         await running.translate("Hello", "en", "ja")
@@ -207,8 +201,7 @@ async def test_wrong_path_and_method_are_problems() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/mt"])
 async def test_root_path_works_stripped_or_not(prefix: str, caplog: pytest.LogCaptureFixture) -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], root_path="/mt") as running:
+    async with fleet_of("en>de", name="one", root_path="/mt") as (running, _):
         sent = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
         assert (await running.client.post(f"{prefix}/translate", json=sent)).status_code == 200
         assert (await running.client.get(f"{prefix}/openapi.json")).json()["servers"] == [{"url": "/mt"}]
@@ -223,8 +216,7 @@ async def test_root_path_works_stripped_or_not(prefix: str, caplog: pytest.LogCa
 
 
 async def test_root_path_matches_whole_segments_only() -> None:
-    one = FakeReplica("en>de", name="one")
-    async with replicas(one), proxy([one], root_path="/t") as running:
+    async with fleet_of("en>de", name="one", root_path="/t") as (running, _):
         assert (await running.translate("Hello"))[0] == 200
         assert (await running.client.get("/tables")).status_code == 404
 
@@ -264,8 +256,7 @@ async def test_openapi_describes_every_route() -> None:
 
 
 async def test_bodies_over_the_budget_are_refused_with_retry_after() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], max_body_bytes=1_048_576, max_bodies_bytes=1_048_576) as running:
+    async with fleet_of("en>de", max_body_bytes=1_048_576, max_bodies_bytes=1_048_576) as (running, _):
         stalled = asyncio.Event()
 
         async def slow() -> AsyncIterator[bytes]:

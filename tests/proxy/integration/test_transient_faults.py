@@ -108,10 +108,11 @@ async def test_caller_sees_nothing_of_a_redis_that_pauses(fake: FakeReplica, own
     [
         ("/kiss", {"text": "Hello", "from": "en", "to": "de"}),
         ("/deeplx/translate", {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}),
+        ("/v2/translate", {"text": ["Hello"], "source_lang": "EN", "target_lang": "DE"}),
     ],
 )
 async def test_check_of_a_key_in_the_head_is_waited_for(
-    fake: FakeReplica, own_redis: RedisServer, path: str, body: dict[str, str]
+    fake: FakeReplica, own_redis: RedisServer, path: str, body: dict[str, Any]
 ) -> None:
     async with proxy([fake], own_redis.url, **PATIENT, **CLOSED) as running:
         shown, _ = await new_key(running)
@@ -167,15 +168,6 @@ async def test_abandoned_request_is_not_tried_again(fake: FakeReplica, monkeypat
         assert (len(fake.requests), waiting(running)) == (1, 0)
 
 
-async def test_budget_ends_the_wait(fake: FakeReplica, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_waits(monkeypatch, queue_seconds=1.0)
-    fake.translate = REFUSES
-    async with proxy([fake]) as running:
-        answer = await send(running)
-        assert (answer.status_code, list(answer.json())) == (503, ["error"])
-        assert waits(running, "failed") == 1
-
-
 async def test_lasting_fault_is_answered_at_once(fake: FakeReplica, redis: RedisServer) -> None:
     async with proxy([fake], redis.url, **PATIENT) as running:
         running.context.keys.store.clock = lambda: time.time() // DAY_SECONDS * DAY_SECONDS + DAY_SECONDS / 2
@@ -184,11 +176,3 @@ async def test_lasting_fault_is_answered_at_once(fake: FakeReplica, redis: Redis
         answers += [await send(running, api_key="wrong"), await send(running, api_key=shown, target="xx")]
         assert [answer.status_code for answer in answers] == [200, 403, 400, 403, 400]
         assert (waits(running, "ok"), waits(running, "failed")) == (0, 0)
-
-
-async def test_native_api_does_not_wait(fake: FakeReplica, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    fake.translate = REFUSES
-    async with proxy([fake]) as running:
-        assert (await running.translate("Hello"))[0] == 503
-        assert waits(running, "failed") == 0

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import BAD_INPUT, ENGLISH, FRENCH, GERMAN, RUSSIAN, body
-from tests.proxy.proxies import RunningProxy, all_at_once, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, all_at_once, fleet_fixtures, proxy
+from tests.support.fake_replica import FakeReplica
 from tests.support.waiting import wait_until
 
-
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "fr>de", "de>en", "en>pt-BR", "en>zh", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], max_texts=5, max_text_chars=1000, max_body_bytes=8192, request_timeout=10.0) as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate.__init__()  # type: ignore[misc]
+fake, running, fresh = fleet_fixtures(
+    "en>de",
+    "fr>de",
+    "de>en",
+    "en>pt-BR",
+    "en>zh",
+    name="one",
+    max_texts=5,
+    max_text_chars=1000,
+    max_body_bytes=8192,
+    request_timeout=10.0,
+)
 
 
 @pytest.mark.parametrize(("sent", "status", "code", "detail"), [pytest.param(*row[1:], id=row[0]) for row in BAD_INPUT])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
 from shared.protocol.translate_request import XmlOptions
 from tests.proxy.integration.inputs import ENGLISH, FRENCH, GERMAN
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, Script, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures
+from tests.support.fake_replica import FakeReplica
 
 OPTIONS: dict[str, Any] = {
     "format": "xml",
@@ -24,23 +23,9 @@ EMOJI = "\U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467"
 URL = "https://example.org/a?b=c"
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "fr>de", "de>en", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], request_timeout=10.0, seconds_per_1000_chars=5.0, max_request_timeout=100.0) as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
+fake, running, fresh = fleet_fixtures(
+    "en>de", "fr>de", "de>en", name="one", request_timeout=10.0, seconds_per_1000_chars=5.0, max_request_timeout=100.0
+)
 
 
 async def post(running: RunningProxy, text: object, source: str = "en", **more: object) -> tuple[int, dict[str, Any]]:

@@ -18,7 +18,7 @@ from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.support.event_streams import request_stream
 from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.waiting import again_where_paused, wait_until
@@ -26,17 +26,7 @@ from tests.support.waiting import again_where_paused, wait_until
 MIB = 1024 * 1024
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "fr>en", name="one")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], cache_bytes=MIB) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "fr>en", name="one", cache_bytes=MIB)
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +34,6 @@ async def plain(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
     """A proxy without a cache."""
     async with proxy([fake]) as one:
         yield one
-
-
-@pytest.fixture(autouse=True)
-def fresh(fake: FakeReplica) -> None:
-    fake.requests.clear()
-    fake.translate = Script()
-    fake.aborts = 0
 
 
 async def ask(running: RunningProxy, text: object, **more: Any) -> tuple[str | None, dict[str, Any]]:

@@ -27,7 +27,7 @@ from proxy.keys.backup import (
 from proxy.keys.store import OVER_SECONDS, KeyStore
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 KEY, SHOWN = mint(Grant(name="Ève", pairs=("en-de", "zh-Hant>de"), chars_per_month=9), 5.0)
 OTHER, _ = mint(Grant(name="bob", expires_at=7.0), 6.0)

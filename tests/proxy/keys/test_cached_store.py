@@ -21,7 +21,7 @@ from proxy.storage.connection import StoreUnavailableError
 from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS
 from shared.protocol.errors import KeysUnavailableError
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from proxy.keys import store as key_store
 from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, Limit, UsageResult
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Language identification, restricted to what is served."""
+"""The language of a text, and the lists of languages that are served."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from proxy.routing.language_detector import (
     LanguageDetector,
     LanguageScores,
 )
+from proxy.routing.routes import Pivots
 from shared.protocol.answers import Detected
 from shared.protocol.errors import LanguageUndetectedError
+from tests.proxy.samples import replica, snapshot
 
 SERVED = frozenset({"en", "de", "fr"})
 SENTENCES = {
@@ -68,9 +70,7 @@ def test_nothing_is_detected_without_served_languages(detector: LanguageDetector
     assert caught.value.facts == {"candidates": []}
 
 
-def test_served_locale_stands_for_its_language(
-    detector: LanguageDetector,
-) -> None:
+def test_served_locale_stands_for_its_language(detector: LanguageDetector) -> None:
     assert detect(detector, SENTENCES["en"], {"en-GB", "de"}, "text").lang == "en-GB"
     assert detect(detector, SENTENCES["en"], {"en", "de"}, "text").lang == "en"
     assert (
@@ -135,3 +135,7 @@ def test_every_set_of_served_languages_has_its_own_answer(detector: LanguageDete
     for number in range(100, 200):
         assert detector.choose(scores, {"de", f"en-{number}"}, "text").lang == f"en-{number}"
     assert detector.served_sets == MAX_SERVED_SETS
+
+
+PIVOTS = Pivots(("en",), lambda _: 0.0)
+FLEET = snapshot(replica("a", "de>en"))

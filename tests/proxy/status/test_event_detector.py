@@ -7,8 +7,8 @@ import pytest
 from proxy.fleet.replica import Replica
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.fleet_event import MAX_EVENTS
-from tests.proxy.clock import HandClock
 from tests.proxy.samples import pair, replica, snapshot
+from tests.support.clock import HandClock
 
 A, B = "http://a:1", "http://b:1"
 

@@ -9,7 +9,7 @@ import pytest
 
 from proxy.status.feed import IDLE_SECONDS, MAX_VIEWERS, RENDER_SHARE, ROUTINE_SECONDS, URGENT_SECONDS, StatusFeed
 from shared.protocol.errors import OverloadedError
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
 
 

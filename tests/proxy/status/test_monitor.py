@@ -16,10 +16,10 @@ from proxy.status.monitor import StatusMonitor, open_breakers
 from proxy.status.summary_store import SummaryStore
 from shared.runtime.metrics import RequestSample
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.fleet.registries import A, ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
+from tests.support.clock import HandClock
 
 
 class Watched:

@@ -19,9 +19,7 @@ from proxy.status.summary_store import (
     SummaryStore,
     encode,
 )
-from proxy.storage.connection import StoreUnavailableError
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.proxies import nowhere
 from tests.proxy.status.summaries import summary
 
 parse = ProxySummary.model_validate_json
@@ -121,11 +119,3 @@ async def test_foreign_and_huge_records_are_passed_over(store: SummaryStore, red
         if record is not None:
             redis.client.set(f"{PREFIX}proxy:{name}", record, ex=60)
     assert [each.name for each in await store.read()] == ["p1"]
-
-
-async def test_redis_away_is_one_error() -> None:
-    store = SummaryStore(nowhere(), PREFIX, TIMEOUT)
-    for call in (store.write(summary()), store.read()):
-        with pytest.raises(StoreUnavailableError):
-            await call
-    await store.close()

@@ -24,10 +24,10 @@ from proxy.storage.connection import RedisConnection
 from proxy.storage.redis_keys import RedisKeys
 from proxy.storage.scripts import hold_lease
 from tests.conftest import PREFIX
-from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import dictionary, draft
 from tests.proxy.samples import models, pair, replica
 from tests.proxy.status.summaries import summary
+from tests.support.clock import HandClock
 
 START = 4_102_444_800.0
 PATIENT = 5.0

@@ -14,8 +14,8 @@ from proxy.storage.connection import RedisConnection
 from proxy.storage.latest_copy import LatestCopy
 from proxy.storage.records import LatestRecords
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.storage.connections import CODEC, Note, connection_to, name_of
+from tests.support.clock import HandClock
 
 REGISTER = f"{PREFIX}register"
 AT = 1_800_000_000.123456

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.storage.recent_copies import AWAY_SECONDS, KNOWN_SECONDS, Outage, RecentCopies
-from tests.proxy.clock import HandClock
+from tests.support.clock import HandClock
 
 FRESH = 2.0
 

@@ -1,4 +1,4 @@
-"""Legs of a call: one on a direct route, two through a pivot; neither they nor the call ever change."""
+"""The legs of a call, and their results as one answer."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import time
 from collections.abc import AsyncGenerator
@@ -91,14 +90,6 @@ async def test_report_of_other_content_is_broken_answer(
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://nobody.invalid:1", "http://a..b:1"])
-async def test_closed_port_is_unreachable(client: ReplicaClient, url: str) -> None:
-    with pytest.raises(UnreachableError):
-        await client.report(url)
-    with pytest.raises(UnreachableError):
-        await client.translate(url, BODY, deadline(), {"X-Request-Id": "id"})
-
-
 async def test_host_that_accepts_nothing_is_unreachable(client: ReplicaClient) -> None:
     with socket.socket() as full:  # a listener whose queue is full answers no more connections
         full.bind(("127.0.0.1", 0))
@@ -131,41 +122,9 @@ async def test_response_has_status_problem_and_retry_after(client: ReplicaClient
     assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).problem is None
 
 
-@pytest.mark.parametrize("fault", ["reset", "reset-mid-body", "close"])
-async def test_translate_broken_off_is_broken_answer(client: ReplicaClient, fake: FakeReplica, fault: Fault) -> None:
-    fake.translate.fault = fault
-    with pytest.raises(BrokenAnswerError):
-        await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})
-
-
-@pytest.mark.parametrize("seconds", [0.0, 0.2])
-@pytest.mark.parametrize("fault", ["hang", "drip"])
-async def test_translate_ends_at_deadline(
-    client: ReplicaClient, fake: FakeReplica, fault: Fault, seconds: float
-) -> None:
-    fake.translate.fault = fault
-    with Awake() as awake, pytest.raises(SilentError):
-        await client.translate(fake.url, BODY, deadline(seconds), {"X-Request-Id": "id"})
-    assert awake.seconds < seconds + 0.3
-
-
-async def test_cancelled_translate_closes_connection(client: ReplicaClient, fake: FakeReplica) -> None:
-    fake.translate.fault = "hang"
-    task = asyncio.ensure_future(client.translate(fake.url, BODY, deadline(60), {"X-Request-Id": "id"}))
-    await wait_until(lambda: fake.requests, 3, "the replica has it")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    await wait_until(lambda: fake.aborts == 1, 3, "the replica saw the end")
-
-
 async def test_redirect_is_not_followed(client: ReplicaClient, fake: FakeReplica) -> None:
     fake.translate = Script(raw=(307, b""))
     assert (await client.translate(fake.url, BODY, deadline(), {"X-Request-Id": "id"})).status == 307
-
-
-async def test_body_over_a_megabyte_is_sent(client: ReplicaClient, fake: FakeReplica) -> None:
-    big = b'{"source_lang": "en", "target_lang": "de", "text": "%s"}' % (b"x" * 3_000_000)
-    assert (await client.translate(fake.url, big, deadline(10), {"X-Request-Id": "id"})).status == 200
 
 
 async def test_restarted_replica_gets_new_connection(client: ReplicaClient, fake: FakeReplica) -> None:

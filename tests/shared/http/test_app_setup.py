@@ -1,4 +1,4 @@
-"""Which requests take the fast path, and that both paths answer alike."""
+"""The app around endpoints: its paths, probes and metrics."""
 
 from __future__ import annotations
 

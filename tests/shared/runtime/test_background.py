@@ -20,15 +20,8 @@ from shared.runtime.background import (
     in_daemon_thread,
     running,
 )
+from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def loop_of(
@@ -76,7 +69,7 @@ async def test_loop_logs_first_failure_and_recovery(caplog: pytest.LogCaptureFix
 
 
 async def test_loop_is_stale_after_failing_or_hanging() -> None:
-    clock = Clock()
+    clock = HandClock(0.0)
 
     async def failing() -> None:
         raise _LibraryError
@@ -91,7 +84,7 @@ async def test_loop_is_stale_after_failing_or_hanging() -> None:
 
 
 async def test_loop_age_resets_after_a_good_tick() -> None:
-    clock = Clock()
+    clock = HandClock(0.0)
 
     async def good() -> None:
         clock.now += 1
@@ -103,7 +96,7 @@ async def test_loop_age_resets_after_a_good_tick() -> None:
 
 
 async def test_loop_is_stale_only_after_ten_intervals() -> None:
-    clock = Clock()
+    clock = HandClock(0.0)
     loop = loop_of(asyncio.sleep, clock, interval=60)  # type: ignore[arg-type]
     clock.now = 599
     assert not loop.is_stale()
@@ -150,7 +143,7 @@ async def test_running_ends_loops_after_an_error_in_the_block() -> None:
 
 async def test_overrunning_tick_leaves_time_to_the_event_loop() -> None:
     ticks = 0
-    clock = Clock()
+    clock = HandClock(0.0)
 
     async def tick() -> None:
         nonlocal ticks

@@ -1,9 +1,11 @@
-"""The cap on connections; test_connection.py has it on sockets."""
+"""Limits of connections and open files."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 from typing import cast
 
 import pytest
@@ -43,3 +45,28 @@ def test_admit_refuses_without_idle_ones_and_logs_once(caplog: pytest.LogCapture
         limiter.release(transport)
     assert limiter.open_count == 0
     assert limiter.admit()
+
+
+PROGRAM = """
+import resource, sys
+from shared.server.draining_server import raise_open_files_limit
+soft, hard, wanted = map(int, sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+print(raise_open_files_limit(wanted), *resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "wanted", "allowed", "raised"),
+    [
+        (256, 1024, 300, 300, 400),  # as far as it is needed
+        (256, 1024, 16_384, 768, 1024),  # as far as it goes
+        (1024, 1024, 100, 100, 1024),  # never lowered
+    ],
+)
+def test_open_files_limit_is_raised_and_caps_connections(
+    soft: int, hard: int, wanted: int, allowed: int, raised: int
+) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(soft), str(hard), str(wanted)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert list(map(int, output.split())) == [allowed, raised, hard]

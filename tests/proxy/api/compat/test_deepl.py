@@ -13,56 +13,11 @@ from proxy.exchange.fields import Fields
 from proxy.keys.api_key import Grant, mint
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, UsageResult, windows_at
 from shared.languages import closeness
-from shared.protocol.errors import CODES, CharactersUsedError, PairwayError, RateLimitedError, RelayedError
+from shared.protocol.errors import CharactersUsedError, PairwayError, RateLimitedError, RelayedError
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest
 from tests.shared.protocol.error_samples import every_error
 
-STATUSES: Final = {
-    "bad-request": 400,
-    "key-required": 403,
-    "key-refused": 403,
-    "pair-refused": 403,
-    "origin-refused": 403,
-    "operator-off": 403,
-    "not-found": 404,
-    "method-not-allowed": 405,
-    "unknown-pair": 400,
-    "unknown-replica": 404,
-    "unknown-key": 404,
-    "unknown-glossary": 404,
-    "unknown-dictionary": 404,
-    "request-timeout": 504,
-    "fleet-full": 400,
-    "keys-full": 400,
-    "glossaries-full": 456,
-    "change-refused": 400,
-    "catalog-refused": 400,
-    "too-large": 413,
-    "unsupported-media": 415,
-    "invalid-request": 400,
-    "language-undetected": 400,
-    "rate-limited": 429,
-    "head-too-large": 400,
-    "client-gone": 400,
-    "internal": 500,
-    "replica-failed": 503,
-    "unusable-output": 400,
-    "overloaded": 503,
-    "pair-unavailable": 503,
-    "keys-unavailable": 503,
-    "glossaries-unavailable": 503,
-    "deadline-exceeded": 504,
-}
 WEBLATE: Final = "Weblate/2026.10.1"
-
-
-def test_every_code_has_a_status() -> None:
-    assert STATUSES.keys() == CODES
-
-
-@pytest.mark.parametrize("error", [each for each in every_error() if not isinstance(each, RelayedError)], ids=repr)
-def test_status_of_every_error(error: PairwayError) -> None:
-    assert status_of(error, "deepl-python/1.32.0") == STATUSES[error.code]
 
 
 @pytest.mark.parametrize("error", every_error(), ids=repr)

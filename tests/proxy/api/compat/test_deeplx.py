@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -11,24 +10,14 @@ import pytest
 from tests.conftest import RedisServer
 from tests.proxy.integration.inputs import ENGLISH, RUSSIAN
 from tests.proxy.integration.keyed_proxies import guarded, new_key
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures
+from tests.support.fake_replica import FakeReplica
 
 ASKED = {"text": "Hello", "source_lang": "EN", "target_lang": "DE"}
 PATHS = ["/deeplx/translate", "/deeplx/v1/translate", "/deeplx/v2/translate"]
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "de>en", "en>zh-Hant", "en>pt-BR")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "en>zh-Hant", "en>pt-BR")
 
 
 @pytest.mark.parametrize("path", PATHS[:2])

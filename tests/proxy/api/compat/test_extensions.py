@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.proxy.integration.inputs import ENGLISH, GERMAN, RUSSIAN
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures
+from tests.support.fake_replica import FakeReplica
 
 ONE = {"text": "Hello", "from": "en", "to": "de"}
 BATCH = {"texts": ["Hello", "", "<a1>you</a1> &amp; me"], "from": "en", "to": "de"}
 NORWEGIAN = "Været er veldig fint i dag, og vi skal gå en lang tur sammen med bestemor og hunden."
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = FakeReplica("en>de", "de>en", "no>de", "zh>de", "en>zh", "en>zh-Hant")
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "no>de", "zh>de", "en>zh", "en>zh-Hant")
 
 
 @pytest.mark.parametrize("path", ["/kiss", "/kiss/", "//kiss"])

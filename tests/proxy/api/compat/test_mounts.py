@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from proxy.api.compat import mounts
 from proxy.settings import COMPATIBLE_APIS
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, fleet_of
 
 ASKED = {"q": "Hello", "source": "en", "target": "de"}
 
 
-@pytest.fixture(scope="module")
-async def running() -> Any:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de")
 
 
 def test_every_api_has_a_name_of_the_setting() -> None:
@@ -66,8 +59,7 @@ async def test_native_paths_keep_their_errors(running: RunningProxy) -> None:
 
 
 async def test_switched_off_apis_have_no_paths() -> None:
-    fake = FakeReplica("en>de")
-    async with replicas(fake), proxy([fake], compat="") as one:
+    async with fleet_of("en>de", compat="") as (one, _):
         for path, status in (("/libretranslate/translate", 404), ("/translate", 422)):
             answer = await one.client.post(path, json=ASKED)
             assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import pytest
 
 from proxy.api.compat.text_lists import average
 from proxy.routing.language_detector import Detection
 from shared.protocol.answers import Detected
 from tests.proxy.integration.inputs import ENGLISH, GERMAN, RUSSIAN
-from tests.proxy.proxies import RunningProxy, proxy
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.proxy.proxies import RunningProxy, fleet_fixtures
 
 SHORT = ["Home", "About us", "Share"]
 
 
-@pytest.fixture(scope="module")
-async def running() -> AsyncGenerator[RunningProxy]:
-    fake = FakeReplica("en>de", "de>en", "fr>en", "es>en")
-    async with replicas(fake), proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures("en>de", "de>en", "fr>en", "es>en")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any, Final
 from proxy.api.compat import deepl, deeplx, extensions, libretranslate
 from proxy.api.compat.codec import CompatApi
 from shared.protocol.errors import PairwayError
-from tests.support.fake_replica import FakeReplica
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,5 @@ ROWS: Final = (
         takes_json_alone=True,
     ),
 )
-
-
-def replica() -> FakeReplica:
-    """Return the replica of all rows."""
-    return FakeReplica("en>de", "de>en", "en>zh", "en>zh-Hant", "en>pt-BR")
+# The pairs of the replica of all rows.
+SERVED: Final = ("en>de", "de>en", "en>zh", "en>zh-Hant", "en>pt-BR")

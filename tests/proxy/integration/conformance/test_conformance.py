@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -13,15 +12,15 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from proxy.api.compat.mounts import APIS
-from shared.protocol.errors import PairwayError, RelayedError
+from shared.protocol.errors import CODES, PairwayError, RelayedError
 from tests.conftest import RedisServer
 from tests.proxy.api.compat.hostile_requests import hostile_requests
 from tests.proxy.api.compat.transient_fault import post_during_a_fault
-from tests.proxy.integration.conformance.apis import PLACES, ROWS, ApiRow, Shown, replica
+from tests.proxy.integration.conformance.apis import PLACES, ROWS, SERVED, ApiRow, Shown
 from tests.proxy.integration.keyed_proxies import guarded, new_key
-from tests.proxy.proxies import RunningProxy, proxy
+from tests.proxy.proxies import RunningProxy, fleet_fixtures, proxy
 from tests.shared.protocol.error_samples import every_error
-from tests.support.fake_replica import FakeReplica, replicas
+from tests.support.fake_replica import FakeReplica
 
 PREFIX = "[en>de by fake] "
 EXTENSION = {"Origin": "chrome-extension://abcdefghijklmnopabcdefghijklmnop"}
@@ -32,21 +31,12 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 list_row = pytest.mark.parametrize("row", [row for row in ROWS if row.takes_lists], ids=lambda row: row.name)
 
 
-@pytest.fixture(scope="module")
-async def fake() -> AsyncGenerator[FakeReplica]:
-    one = replica()
-    async with replicas(one):
-        yield one
-
-
-@pytest.fixture(scope="module")
-async def running(fake: FakeReplica) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake]) as one:
-        yield one
+fake, running, fresh = fleet_fixtures(*SERVED)
 
 
 def test_every_api_has_a_row() -> None:
     assert {row.api.name for row in ROWS} == {api.name for api in APIS}
+    assert {error.code for error in every_error()} >= CODES, "and every code an error"
 
 
 @every_row

@@ -1,12 +1,53 @@
-"""Spaced reader: digits, words, both together, and which words continue a number."""
+"""Readers of numbers: by language, with spaces between words and without."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from apiserver.guards.numbers.reader import Composition, may_have_words, read_spaced
-from apiserver.guards.numbers.readings import NumberKind
+from apiserver.guards.numbers.east_asian_reader import Numerals, may_have_numerals, numerals_of, read_east_asian
+from apiserver.guards.numbers.reader import (
+    MAX_CHARS,
+    MAX_NUMBERS,
+    Composition,
+    knows_words,
+    may_have_numbers,
+    may_have_words,
+    numbers_in,
+    read_numbers,
+    read_spaced,
+)
+from apiserver.guards.numbers.readings import NumberKind, Value
 from apiserver.guards.numbers.vocabulary import Entry, Role, lexicon_of
+
+
+def test_tables_and_long_texts_have_no_numbers() -> None:
+    assert numbers_in("7 " * MAX_NUMBERS, "en") == list(read_numbers("7 " * MAX_NUMBERS, "en"))
+    assert numbers_in("7 " * (MAX_NUMBERS + 1), "en") is None
+    assert numbers_in("seven ".ljust(MAX_CHARS), "en") == list(read_numbers("seven", "en"))
+    assert numbers_in("seven ".ljust(MAX_CHARS + 1), "en") is None
+
+
+def test_each_language_is_read_by_its_rules() -> None:
+    texts = {
+        "en": "seven",
+        "de": "sieben Tage",
+        "fr": "sept",
+        "es": "siete",
+        "ja": "七人",
+        "zh": "七个人",
+        "ko": "일곱 명",
+    }
+    for language, text in texts.items():
+        assert knows_words(language)
+        assert (7,) in next(read_numbers(text, language)).readings, language
+
+
+def test_digits_of_unknown_languages_are_read() -> None:
+    assert not knows_words("tlh")
+    assert [mention.readings for mention in read_numbers("7 Soch", "tlh")] == [((7,),)]
+    assert [may_have_numbers(text, "tlh") for text in ("7", "Soch")] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -137,3 +178,71 @@ def test_scale_alone_is_weak() -> None:
     composition = Composition()
     assert composition.take(entry(1000))
     assert composition.is_weak
+
+
+def numerals(language: str) -> Numerals:
+    found = numerals_of(language)
+    assert found is not None
+    return found
+
+
+def demanded(language: str, text: str) -> list[Value]:
+    return [mention.readings[0][0] for mention in read_east_asian(text, numerals(language)) if mention.is_demanded]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "values"),
+    [
+        ("ja", "12.5万円", [125_000]),
+        ("ja", "1億2345万人", [123_450_000]),
+        ("ja", "12万5千円", [125_000]),
+        ("ja", "三百二十一人", [321]),
+        ("ja", "二〇二五年", [2025]),
+        ("ja", "５００円", [500]),
+        ("zh", "一万二千个", [12_000]),
+        ("zh", "两百人", [200]),
+        ("zh", "2万亿元", [2 * 10**12]),
+        ("zh", "五十千米", []),
+        ("zh", "第三天", [3]),
+        ("ko", "12만 5천 명", [125_000]),
+        ("ko", "삼십육 명", [36]),
+        ("ko", "스물한 살", [21]),
+        ("ko", "책 다섯 권", [5]),
+        ("ko", "열 세살", [13]),
+        ("ja", "十分です", []),
+        ("ja", "何十回も", []),
+        ("ja", "２、３日", []),
+        ("ja", "二三日", []),
+        ("zh", "星期三", []),
+        ("zh", "百分之五", []),
+        ("zh", "万一", []),
+        ("ko", "일이 많다", []),
+        ("ko", "오세요", []),
+        ("ko", "네 도움", []),
+        ("ko", "세월", []),
+    ],
+)
+def test_numbers_are_demanded_only_where_sure(language: str, text: str, values: list[Value]) -> None:
+    assert demanded(language, text) == values
+
+
+def readings_of(language: str, text: str) -> set[tuple[Value, ...]]:
+    return {reading for mention in read_east_asian(text, numerals(language)) for reading in mention.readings}
+
+
+def test_numerals_have_all_their_readings() -> None:
+    assert {(305,), (350,)} <= readings_of("zh", "三百五")
+    assert {(34,), (3, 4)} & readings_of("zh", "三四") == {(3, 4)}
+    assert {(8,), (20,)} <= readings_of("ja", "八時")
+    assert {(80,), (1980,)} <= readings_of("zh", "八十年代")
+    assert (Decimal("0.5"),) in readings_of("ko", "반")
+
+
+def test_long_numerals_are_not_read() -> None:
+    assert readings_of("ja", "万" * 10_000) == set()
+
+
+def test_texts_without_numerals_are_seen_fast() -> None:
+    assert not may_have_numerals("委員会は明日の朝です。", numerals("ja"))
+    assert not may_have_numerals("半天", numerals("zh"))
+    assert may_have_numerals("다섯 권", numerals("ko"))

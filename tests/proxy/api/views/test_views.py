@@ -1,0 +1,171 @@
+"""What operators are shown: replicas, causes, traffic, languages."""
+
+from __future__ import annotations
+
+import ast
+import time
+from random import Random
+from typing import Any, get_args
+
+import pytest
+from proxy.status.figures import SLOTS, SlotFigures
+
+from proxy.api.views import diagnosis
+from proxy.api.views.diagnosis import Diagnosis, diagnose_pair, diagnose_replica
+from proxy.api.views.replica_view import ReplicaHealth, ReplicaView
+from proxy.api.views.traffic_view import event_lines, proxy_line, traffic
+from proxy.balancing.local_stats import LocalStats
+from proxy.fleet.replica import ReplicaState
+from proxy.status.fleet_event import FleetEvent, FleetEventKind
+from proxy.status.monitor import SILENT_SECONDS
+from tests.layout.source_tree import modules, parsed, shown
+from tests.proxy.samples import pair, replica, snapshot
+from tests.proxy.status.summaries import summary
+from tests.support.processes import ROOT
+
+# What all documents say of a replica, and nothing else says.
+OF_A_REPLICA = {"url", "state", "why"}
+
+
+def view(state: str = "ready", **changes: Any) -> ReplicaView:
+    local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
+    one = replica("http://a", "en>de", starting=("en>fr",), state=state).model_copy(update=changes)
+    return ReplicaView(one, snapshot(one), local_stats, 112.34)
+
+
+def test_depths_agree() -> None:
+    for each in (view(), view("draining"), view(drained=True)):
+        health = ReplicaHealth.model_validate(each.health({}))
+        line, status = each.line(["http://a"], ["http://a"]), each.status(["http://a"], ["http://a"])
+        assert health.url == line.url == status.url
+        assert health.state == line.state == status.state
+        assert line.why == status.why
+        assert (health.load, health.in_flight) == (status.load, status.in_flight)
+        assert line.report is not None
+        assert health.report_age_s == line.report.age_s
+        for label, pair_health in health.pairs.items():
+            assert pair_health.model_dump() == line.pairs[label].model_dump(include={"ready", "why"})
+        assert {pair.pair: pair.why for pair in status.pairs} == {label: pair.why for label, pair in line.pairs.items()}
+
+
+def test_open_breaker_is_why_it_gets_no_requests() -> None:
+    one = view()
+    stats = one.local_stats.pair_replica_stats("http://a", pair("en>de"))
+    stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
+    status = one.status([], [])
+    assert (status.source, status.level, status.cause, status.open_breakers) == ("operator", "bad", "failing", 1)
+    assert status.why == "the breaker of en-de is open: timed out"
+
+
+def test_one_class_describes_a_replica() -> None:
+    """Documents of a replica are defined, and made from its report and statistics, in one module of the proxy's API."""
+    home = "proxy/api/views/replica_view.py"
+    describing = {
+        shown(path)
+        for path in modules("proxy/api")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef)
+        and {
+            each.target.id
+            for each in node.body
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        }
+        >= OF_A_REPLICA
+    }
+    assert describing == {home}
+    reading = {
+        shown(path)
+        for path in modules("proxy/api")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in {"reported_at", "replica_id", "breaker"}
+    }
+    assert reading == {home}
+
+
+def diagnosed(state: str, *findings: str) -> Diagnosis:
+    """Diagnose a replica of which these words are true, and nothing else is wrong."""
+    wrong: dict[str, Any] = {word: word in findings for word in ("drained", "stalled", "failing", "avoided")}
+    return diagnose_replica(ReplicaState(state), whole="incomplete" not in findings, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("state", "findings", "level", "cause"),
+    [
+        ("ready", (), "ok", None),
+        ("down", ("incomplete", "avoided"), "bad", "down"),
+        ("down", ("drained",), "off", "drained"),
+        ("draining", ("drained",), "off", "drained"),
+        ("draining", (), "off", "stopping"),
+        ("starting", ("incomplete",), "warn", "starting"),
+        ("ready", ("failing",), "bad", "failing"),
+        ("ready", ("failing", "stalled"), "bad", "stalled"),
+        ("ready", ("incomplete", "avoided"), "warn", "pairs-missing"),
+        ("ready", ("avoided",), "warn", "full"),
+    ],
+)
+def test_replica_has_level_and_cause(state: str, findings: tuple[str, ...], level: str, cause: str | None) -> None:
+    found = diagnosed(state, *findings)
+    assert (found.level, found.cause) == (level, cause)
+    assert (found.runbook is not None) == (level in {"bad", "warn"})
+
+
+@pytest.mark.parametrize(
+    ("ready", "failing", "expected", "level"),
+    [(0, 0, 0, "bad"), (0, 0, 2, "bad"), (2, 2, 2, "bad"), (2, 1, 2, "warn"), (1, 0, 2, "warn"), (3, 0, 2, "ok")],
+)
+def test_pair_is_as_bad_as_its_numbers(ready: int, failing: int, expected: int, level: str) -> None:
+    assert diagnose_pair(ready=ready, failing=failing, expected=expected).level == level
+
+
+def test_runbooks_exist() -> None:
+    runbooks = (ROOT / "docs/operations/runbooks.md").read_text()
+    headings = {each[3:].lower().replace(" ", "-") for each in runbooks.splitlines() if each.startswith("## ")}
+    named = {each.runbook for each in vars(diagnosis).values() if isinstance(each, Diagnosis)}
+    named |= {diagnosed(state).runbook for state in ReplicaState}
+    named |= {diagnose_pair(ready=r, failing=f, expected=1).runbook for r in range(2) for f in range(2)}
+    named |= {
+        diagnose_pair(ready=2, failing=1, expected=1).runbook,
+        diagnose_pair(ready=1, failing=0, expected=2).runbook,
+    }
+    assert named - {None} <= headings
+    assert len(get_args(diagnosis.Level)) == len(diagnosis.LEVELS)
+
+
+LAST = 1000
+
+
+def test_figures_of_proxies_add_up() -> None:
+    one = summary("p1", slots=[SlotFigures(slot=LAST, classes={"ok": 2}, codes={"overloaded": 1}, buckets={5: 2})])
+    two = summary(
+        "p2", slots=[SlotFigures(slot=LAST - 2, classes={"ok": 1}), SlotFigures(slot=LAST, classes={"ok": 3})]
+    )
+    found = traffic([one, two], LAST)
+    assert found.start_at == (LAST - SLOTS + 1) * 10
+    assert found.requests["ok"][-4:] == [None, 1, None, 5]
+    assert found.outcomes == {"overloaded": [*[None] * (SLOTS - 3), 0, None, 1]}
+    assert found.p50_s[-1] == 0.175
+    assert found.p95_s[-3:] == [None, None, 0.242]
+    assert {len(each) for each in (*found.requests.values(), found.p50_s, found.p95_s)} == {SLOTS}
+
+
+def test_slots_outside_the_window_are_left_out() -> None:
+    old = summary(
+        slots=[SlotFigures(slot=LAST - SLOTS, classes={"ok": 1}), SlotFigures(slot=LAST + 1, classes={"ok": 1})]
+    )
+    assert set(traffic([old], LAST).requests["ok"]) == {None}
+
+
+def test_event_is_in_words() -> None:
+    down = FleetEvent.of(FleetEventKind.REPLICA_DOWN, 100.0, "http://a:1", "refused")
+    (line,) = event_lines({"p1": [down], "p2": [down]})
+    assert (line.text, line.why, line.level) == ("http://a:1 went down", "refused", "bad")
+    assert (line.runbook, line.proxies) == ("a-replica-is-down", ["p1", "p2"])
+
+
+def test_silent_proxy_probes_nothing() -> None:
+    now = 1000.0 + SILENT_SECONDS + 1
+    ended = proxy_line(summary(leader=True), now, is_this=False)
+    assert (ended.leader, ended.silent_since) == (False, 1000.0)
+    alive = proxy_line(summary(leader=True), 1001.0, is_this=False)
+    assert (alive.leader, alive.silent_since) == (True, None)
+    assert proxy_line(summary(), now, is_this=True).silent_since is None
