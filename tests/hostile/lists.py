@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from apiserver.catalog.canary_texts import CANARIES
+from apiserver.catalog.model_entry import CANARIES
 from tests.hostile.bursts import AT_ONCE, TEN
 from tests.hostile.endpoints import ANSWERS, GLOSSARIES, OWNER
 from tests.hostile.measuring import Row, Sent, as_json

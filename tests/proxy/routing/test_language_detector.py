@@ -15,10 +15,8 @@ from proxy.routing.language_detector import (
     LanguageDetector,
     LanguageScores,
 )
-from proxy.routing.routes import Pivots
 from shared.protocol.answers import Detected
 from shared.protocol.errors import LanguageUndetectedError
-from tests.proxy.samples import replica, snapshot
 
 SERVED = frozenset({"en", "de", "fr"})
 SENTENCES = {
@@ -135,7 +133,3 @@ def test_every_set_of_served_languages_has_its_own_answer(detector: LanguageDete
     for number in range(100, 200):
         assert detector.choose(scores, {"de", f"en-{number}"}, "text").lang == f"en-{number}"
     assert detector.served_sets == MAX_SERVED_SETS
-
-
-PIVOTS = Pivots(("en",), lambda _: 0.0)
-FLEET = snapshot(replica("a", "de>en"))

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any, get_args
 
 import pytest
-from proxy.status.figures import SLOTS, SlotFigures
 
 from proxy.api.views import diagnosis
 from proxy.api.views.diagnosis import Diagnosis, diagnose_pair, diagnose_replica
@@ -16,6 +15,7 @@ from proxy.api.views.replica_view import ReplicaHealth, ReplicaView
 from proxy.api.views.traffic_view import event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.replica import ReplicaState
+from proxy.status.figure_ring import SLOTS, SlotFigures
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.monitor import SILENT_SECONDS
 from tests.layout.source_tree import modules, parsed, shown
