@@ -122,7 +122,11 @@ async def build_context(
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )
-    renderings = RenderingsContext(*(SharedRendering(each, time.monotonic) for each in ("health", "fleet", "metrics")))
+    renderings = RenderingsContext(
+        health=SharedRendering("health", time.monotonic),
+        fleet=SharedRendering("fleet", time.monotonic),
+        metrics=SharedRendering("metrics", time.monotonic),
+    )
     local_stats = foundation.local_stats
     return ProxyContext(settings, keys, glossaries, fleet, local_stats, translation, status, renderings, process)
 
