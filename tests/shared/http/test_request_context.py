@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import logging
+from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI, Request
+from starlette.types import Receive, Scope, Send
 
 from shared.http.app_setup import configure_app
-from shared.http.request_context import SECURITY_HEADERS, request_header
+from shared.http.request_context import REQUEST_SECONDS, SECURITY_HEADERS, RequestContext, request_header
 from shared.protocol import errors
+from shared.runtime.turns import TURN_SECONDS
 from tests.shared.http.sample_app import SampleHandlers
 from tests.support.serving import serving
 from tests.support.waiting import wait_until
@@ -65,3 +70,27 @@ async def test_every_response_has_one_policy(client: httpx.AsyncClient) -> None:
         answer = await client.get(path)
         assert answer.headers.get_list("content-security-policy") == [policy], path
         assert answer.headers.get_list("x-content-type-options") == ["nosniff"], path
+
+
+async def test_requests_at_once_begin_in_several_turns() -> None:
+    begun = 0
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal begun
+        del scope, receive, send
+        begun += 1
+
+    async def unused(*_: Any) -> Any:
+        """Neither receive nor send."""
+
+    serve = RequestContext(app, {})
+    scopes: list[Scope] = [{"type": "http", "method": "GET", "path": "/", "headers": []} for _ in range(64)]
+    requests = [asyncio.create_task(serve(scope, unused, unused)) for scope in scopes]
+    counts = [0]
+    while begun < len(requests):
+        await asyncio.sleep(0)
+        counts.append(begun)
+    await asyncio.gather(*requests)
+    # What looks and what begins take turns, so between two looks at most two turns began.
+    assert max(later - one for one, later in itertools.pairwise(counts)) <= 2 * TURN_SECONDS / REQUEST_SECONDS
+    assert len(set(counts)) > 2
