@@ -125,9 +125,9 @@ async def build_context(
         foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
     )
     renderings = RenderingsContext(
-        SharedRendering("health", time.monotonic),
-        SharedRendering("fleet", time.monotonic),
-        SharedRendering("metrics", time.monotonic),
+        health=SharedRendering("health", time.monotonic),
+        fleet=SharedRendering("fleet", time.monotonic),
+        metrics=SharedRendering("metrics", time.monotonic),
     )
     local_stats = foundation.local_stats
     return ProxyContext(settings, keys, glossaries, fleet, local_stats, translation, status, renderings, process)

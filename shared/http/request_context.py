@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.protocol.headers import REQUEST_ID_HEADER, mask_secrets
 from shared.runtime.logging import log_request, request_id
+from shared.runtime.turns import LoopTurns
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ _ENCODED_HEADER: Final = _HEADER.encode()
 # Request headers whose lines are parts of one list.
 _LISTS: Final = frozenset({"accept", "cache-control", "content-encoding"})
 _INTERNAL_SERVER_ERROR: Final = 500
+# The least that a request takes of the event loop, so that 64 that arrive together do not begin in one turn.
+REQUEST_SECONDS: Final = 0.0005
 # Paths of both servers that dashboards and orchestrators poll; their responses are not logged, except 500.
 _QUIET_PATHS: Final = frozenset({"/livez", "/readyz", "/startupz", "/metrics"})
 # Of upgrades to WebSocket: granted, and closed before that, which servers answer so.
@@ -55,13 +58,14 @@ class RequestContext:
 
     The client's id or a new one is in the response and every log line. ``fast_apps`` replace the app for
     POSTs to their paths, except for requests of browsers, which the app's ``OriginGuard`` checks. Of ``quiet_paths`` only
-    an error 500 is logged.
+    an error 500 is logged. Requests begin in turns of the event loop.
     """
 
     def __init__(self, app: ASGIApp, fast_apps: Mapping[str, ASGIApp], quiet_paths: Collection[str] = ()) -> None:
         self._app = app
         self._fast_apps = fast_apps
         self._quiet_paths = _QUIET_PATHS.union(quiet_paths)
+        self._turns = LoopTurns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or one upgrade to WebSocket."""
@@ -76,8 +80,12 @@ class RequestContext:
         log_fields: dict[str, object] = {}
         answer_headers: dict[bytes, bytes] = {}
         state: dict[str, Any] = scope.setdefault("state", {})
-        state |= {"request_id": current_id, "headers": headers}
-        state |= {"log_fields": log_fields, "answer_headers": answer_headers}
+        state |= {
+            "request_id": current_id,
+            "headers": headers,
+            "log_fields": log_fields,
+            "answer_headers": answer_headers,
+        }
         # Never reset: the server logs unhandled errors later, and each request has its own context.
         request_id.set(current_id)
         scope["path"] = normal_path(scope["path"], scope.get("root_path", ""))
@@ -98,6 +106,7 @@ class RequestContext:
         is_fast = method == "POST" and "origin" not in headers and "sec-fetch-site" not in headers
         fast_app = self._fast_apps.get(path) if is_fast else None
         try:
+            await self._turns.take(REQUEST_SECONDS)
             await (fast_app or self._app)(scope, receive, send_with_headers)
         finally:
             if path not in self._quiet_paths or status == _INTERNAL_SERVER_ERROR:

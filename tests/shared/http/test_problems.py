@@ -6,17 +6,14 @@ import logging
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request, Response
+from fastapi import Response
 from starlette.exceptions import HTTPException
 
-from shared.http.app_setup import configure_app
 from shared.http.problems import JsonBytesResponse
-from shared.http.request_context import SECURITY_HEADERS, request_header
 from shared.protocol import errors
 from shared.runtime.logging import request_id
 from tests.shared.http.sample_app import SampleHandlers
 from tests.shared.protocol.error_samples import every_error
-from tests.support.serving import serving
 from tests.support.waiting import wait_until
 
 
@@ -80,54 +77,3 @@ def test_json_bytes_response_is_as_starlettes() -> None:
     ours, theirs = JsonBytesResponse(b'{"a": 1}'), Response(b'{"a": 1}', media_type="application/json")
     assert vars(ours).keys() == vars(theirs).keys() - {"media_type"}, "the class has that"
     assert (ours.status_code, ours.body, ours.raw_headers) == (200, theirs.body, theirs.raw_headers)
-
-
-async def test_polled_paths_are_logged_only_at_500(
-    client: httpx.AsyncClient, handlers: SampleHandlers, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.INFO):
-        handlers.error = errors.OverloadedError("x")
-        await client.get("/health")
-        assert [record for record in caplog.records if record.getMessage() == "request"] == []
-        handlers.error = RuntimeError()
-        await client.get("/health")
-        await wait_until(lambda: [record for record in caplog.records if record.getMessage() == "request"], 3)
-
-
-async def test_missing_request_ids_are_generated(client: httpx.AsyncClient) -> None:
-    ids = {(await client.get("/nothing")).headers["x-request-id"] for _ in range(5)}
-    assert len(ids) == 5
-
-
-async def test_long_path_is_cut_in_the_log(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        await client.get("/" + "x" * 5000)
-    lines = [record for record in caplog.records if record.getMessage() == "request"]
-    assert len(vars(lines[0])["path"]) == 128
-
-
-async def test_first_header_of_a_name_counts_and_lists_are_joined() -> None:
-    app = FastAPI()
-
-    async def show(request: Request) -> dict[str, str | None]:
-        return {name: request_header(request, name) for name in ("X-Timeout-Ms", "Accept", "Content-Encoding", "X-No")}
-
-    app.add_api_route("/show", show)
-    configure_app(app)
-    lines = [("X-TIMEOUT-MS", "5"), ("x-timeout-ms", "7"), ("Accept", "text/html"), ("accept", "a/b;q=0.5")]
-    async with serving(app) as served, httpx.AsyncClient(base_url=served.url, trust_env=False) as one:
-        shown = (await one.get("/show", headers=[*lines, ("Content-Encoding", "identity")])).json()
-    assert shown == {
-        "X-Timeout-Ms": "5",
-        "Accept": "text/html, a/b;q=0.5",
-        "Content-Encoding": "identity",
-        "X-No": None,
-    }
-
-
-async def test_every_response_has_one_policy(client: httpx.AsyncClient) -> None:
-    policy = dict(SECURITY_HEADERS)[b"content-security-policy"].decode()
-    for path in ("/docs", "/openapi.json", "/nowhere", "/fail"):
-        answer = await client.get(path)
-        assert answer.headers.get_list("content-security-policy") == [policy], path
-        assert answer.headers.get_list("x-content-type-options") == ["nosniff"], path

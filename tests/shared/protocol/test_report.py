@@ -93,7 +93,14 @@ def test_pair_is_found_under_any_name() -> None:
     one, other = (
         {"source": "en", "target": target, "model": "m", "ready": True, "why": None} for target in ("de", "fr")
     )
-    values: dict[str, object] = {"replica_id": "a", "version": "9", "started_at": 1, "state": "ready", "in_flight": 0, "models": {}}
+    values: dict[str, object] = {
+        "replica_id": "a",
+        "version": "9",
+        "started_at": 1,
+        "state": "ready",
+        "in_flight": 0,
+        "models": {},
+    }
     report = ReplicaReport.model_validate({**values, "pairs": {"en-de": one, "x": other}})
     assert report.find(LanguagePair("en", "de")) is report.pairs["en-de"]
     assert report.find(LanguagePair("en", "fr")) is report.pairs["x"]
