@@ -21,7 +21,7 @@ from shared.runtime.metrics import OTHER
 from shared.runtime.turns import LoopTurns
 
 # At most, for a text that is scored on the event loop: beside its characters, and for each.
-TEXT_SECONDS: Final = 0.0002
+TEXT_SECONDS: Final = 0.0003
 CHAR_SECONDS: Final = 5e-7
 # For each text of a list, at most: its language is chosen again, among those for a further target; its result is written.
 CHOICE_SECONDS: Final = 8e-5

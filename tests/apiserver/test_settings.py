@@ -80,7 +80,7 @@ def test_memory_that_the_largest_body_would_not_fit_is_refused(monkeypatch: pyte
     monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "541065215")
     with pytest.raises(SettingsError, match="APISERVER_MAX_BODY_BYTES"):
         load_settings(ApiServerSettings)
-    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "541065216")
+    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "545259520")
     assert load_settings(ApiServerSettings).max_texts_bytes == 256 * (2_097_152 + 64 * 256)
 
 

@@ -124,7 +124,7 @@ async def test_memory_follows_the_characters(tmp_path: Path) -> None:
         assert await server.translate({"text": "Tea is here."}) == OK
 
 
-# Lists in which much is done for few characters: at least 64 count for a text.
+# Lists in which much is done for few characters: at least 128 count for a text.
 NUMBERED = range(256)
 LISTS: dict[str, dict[str, Any]] = {
     "tiny texts": {"text": [f"tea {number}" for number in NUMBERED]},
