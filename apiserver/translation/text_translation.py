@@ -94,7 +94,7 @@ WRITE_SECONDS: Final = 3e-6
 
 
 def most_workers(texts: Sequence[str], index: int, plan: Plan, long_width: int) -> int:
-    """Return how many segments of a text wait for the engine at once.
+    """Return how many segments of a text are translated at once.
 
     Each takes some 6 KB. A long text has two for each of its slots; the texts of a list have fewer, the more they are,
     but one for each ``WORKER_CHARS``.

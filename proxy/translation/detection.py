@@ -115,7 +115,7 @@ class DetectionService:
         return detections
 
     async def take_turn(self, seconds: float) -> None:
-        """Wait for a turn of the event loop with place for this much work."""
+        """Wait for a turn with place for this much work."""
         await self._turns.take(seconds)
 
 

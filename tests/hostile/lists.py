@@ -81,14 +81,14 @@ def list_rows() -> Iterator[Row]:
             )
 
 
-_Made = Iterator[tuple[str, str, Callable[[int, int], Sent]]]
+_Requests = Iterator[tuple[str, str, Callable[[int, int], Sent]]]
 
 
 def _native(words: Words, headers: Mapping[str, str] | None = None, /, **members: Any) -> Any:
     return _list("/translate", "text", words, headers, **members)
 
 
-def _proxy() -> _Made:
+def _proxy() -> _Requests:
     native: dict[str, Any] = {
         "tiny texts": _native(_tiny, **_TO_GERMAN),
         "English, detected": _native(_english, target_lang="de"),
@@ -119,12 +119,12 @@ def _proxy() -> _Made:
     yield "/kiss", "markup for Kiss Translator", _list("/kiss", "texts", _marked, to="de")
 
 
-def _cached() -> _Made:
+def _cached() -> _Requests:
     cached: dict[str, Any] = {
-        "texts to store": _native(_english, **_TO_GERMAN),
+        "fresh texts": _native(_english, **_TO_GERMAN),
         "stored texts": _native(_known, **_TO_GERMAN),
         "half stored texts": _native(_half_known, **_TO_GERMAN),
-        "texts to store for ten targets": _native(_english, source_lang="en", target_lang=TEN),
+        "fresh texts for ten targets": _native(_english, source_lang="en", target_lang=TEN),
         "stored texts for ten targets": _native(_known, source_lang="en", target_lang=TEN),
         "half stored texts for ten targets": _native(_half_known, source_lang="en", target_lang=TEN),
     }
@@ -132,7 +132,7 @@ def _cached() -> _Made:
         yield "/translate", name, make
 
 
-def _apiserver() -> _Made:
+def _apiserver() -> _Requests:
     pair = {"source_lang": "en", "target_lang": "fr"}
     rows: dict[str, Any] = {
         "tiny texts": _native(_tiny, **pair),
