@@ -110,7 +110,7 @@ async def _translate(request: Request, sink: DeltaSink | None) -> bytes:
 
 
 async def _take_turn(app: ApiServerContext, work: WorkItem) -> None:
-    """Wait for a turn for what is done with all texts of a list at once."""
+    """Wait for a turn for work on all texts of a list."""
     if len(work.texts) > 1:
         await app.turns.take(len(work.texts) * TEXT_SECONDS)
 

@@ -14,8 +14,8 @@ from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token,
 
 # The most that a request holds for each character: texts, plan, results (tests/apiserver/integration/test_memory.py).
 BYTES_PER_CHAR: Final = 128
-# What a text takes at least, in characters: its plan, results and engine request have 8 KB.
-TEXT_CHARS: Final = 64
+# What a text takes at least, in characters: its plan, results and engine request have 12 KB, with tags or short lines.
+TEXT_CHARS: Final = 128
 
 
 class ApiServerSettings(ServerSettings):
@@ -68,7 +68,7 @@ class ApiServerSettings(ServerSettings):
         description="Most cost units (short sentences) that wait for a model, not counting those that its engine runs.",
     )
     max_texts_bytes: int = Field(
-        default=541_065_216,
+        default=545_259_520,
         ge=1_048_576,
         description="Most bytes that the texts of all requests in flight may take, 128 for each character of texts and options "
         "(a text: at least 64 characters); one caller takes at most half of what others leave.",

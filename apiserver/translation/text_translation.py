@@ -10,7 +10,6 @@ from typing import Final
 
 from apiserver.scheduling.batch_slots import SHORT_SEGMENTS
 from apiserver.scheduling.work_item import WorkItem
-from apiserver.settings import TEXT_CHARS
 from apiserver.translation.alternatives import assemble_alternatives, translate_with_alternatives
 from apiserver.translation.assembler import Assembler
 from apiserver.translation.confidence import Confidence, ConfidenceScorer, combined, rounded
@@ -89,13 +88,13 @@ TEXT_CUT: Final = Notice(
 # Steps that are copied on the event loop: about 2 ms.
 INLINE_STEPS: Final = 1000
 # Of a text in a list: with so many, one more of its segments may wait for the engine (docs/operations/limits.md, "Memory").
-WORKER_CHARS: Final = TEXT_CHARS
+WORKER_CHARS: Final = 64
 # For each character of a step that is written, at most: Markdown.
 WRITE_SECONDS: Final = 3e-6
 
 
 def most_workers(texts: Sequence[str], index: int, plan: Plan, long_width: int) -> int:
-    """Return how many segments of a text wait for the engine at once.
+    """Return how many segments of a text are translated at once.
 
     Each takes some 6 KB. A long text has two for each of its slots; the texts of a list have fewer, the more they are,
     but one for each ``WORKER_CHARS``.

@@ -21,7 +21,7 @@ from shared.runtime.metrics import OTHER
 from shared.runtime.turns import LoopTurns
 
 # At most, for a text that is scored on the event loop: beside its characters, and for each.
-TEXT_SECONDS: Final = 0.0002
+TEXT_SECONDS: Final = 0.0003
 CHAR_SECONDS: Final = 5e-7
 # For each text of a list, at most: its language is chosen again, among those for a further target; its result is written.
 CHOICE_SECONDS: Final = 8e-5
@@ -115,7 +115,7 @@ class DetectionService:
         return detections
 
     async def take_turn(self, seconds: float) -> None:
-        """Wait for a turn of the event loop with place for this much work."""
+        """Wait for a turn with place for this much work."""
         await self._turns.take(seconds)
 
 

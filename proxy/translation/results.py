@@ -89,7 +89,10 @@ class ResultTurns:
         self._turns = turns
 
     async def take(self, request: TranslateRequest, size: int = 0) -> None:
-        """Wait for a turn for the results of all texts; ``size``: the bytes of their JSON."""
+        """Wait for a turn for all texts' results.
+
+        ``size``: the bytes of their JSON.
+        """
         if not isinstance(request.text, str):
             await self._turns.take(len(request.text) * RESULT_SECONDS + size * BYTE_SECONDS)
 

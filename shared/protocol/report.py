@@ -134,7 +134,7 @@ class ReplicaReport(BaseModel):
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
 
     def find(self, pair: LanguagePair) -> PairReport | None:
-        """Return what it says of a pair, at once if that stands under its own name."""
+        """Return what it says of a pair."""
         named = self.pairs.get(str(pair))
         if named is not None and named.pair == pair:  # the common case
             return named

@@ -77,11 +77,11 @@ def test_queue_seconds_above_request_timeout_is_refused(monkeypatch: pytest.Monk
 
 
 def test_memory_that_the_largest_body_would_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "541065215")
+    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "545259519")
     with pytest.raises(SettingsError, match="APISERVER_MAX_BODY_BYTES"):
         load_settings(ApiServerSettings)
-    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "541065216")
-    assert load_settings(ApiServerSettings).max_texts_bytes == 256 * (2_097_152 + 64 * 256)
+    monkeypatch.setenv("APISERVER_MAX_TEXTS_BYTES", "545259520")
+    assert load_settings(ApiServerSettings).max_texts_bytes == 256 * (2_097_152 + 128 * 256)
 
 
 def test_removed_setting_is_refused_with_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,8 @@ async def probed(path: Path) -> AsyncGenerator[None]:
 def _write(stacks: TextIO, running: FrameType | None) -> None:
     """Append the stack of the loop's thread, and those of the others, the innermost frame first."""
     own = threading.get_ident()
-    others = {number: frame for number, frame in sys._current_frames().items() if number != own}  # pyright: ignore[reportPrivateUsage] - the only list of them
+    frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage] - documented, for debuggers
+    others = {number: frame for number, frame in frames.items() if number != own}
     stacks.writelines(
         f"{title} (most recent call first):\n{''.join(_lines(frame))}\n"
         for title, frame in (

@@ -90,7 +90,7 @@ class GlossaryEdit(NamedTuple):
 
 
 def read_v2_draft(fields: Fields) -> Steps[GlossaryDraft]:
-    """Return the glossary of one dictionary, in steps; raise PairwayError for wrong fields."""
+    """Return the glossary of one dictionary; PairwayError for wrong fields."""
     return _draft(fields.members, [(yield from read_only_dictionary(fields))])
 
 
@@ -113,12 +113,12 @@ def read_edit(fields: Fields) -> Steps[GlossaryEdit]:
 
 
 def read_only_dictionary(fields: Fields) -> Steps[Dictionary]:
-    """Return the dictionary that these fields are, in steps; raise PairwayError if a member is wrong."""
+    """Return the dictionary of these fields; PairwayError if one is wrong."""
     return (yield from _read_dictionary(fields.members, EntryReader(tag_of)))
 
 
 def _read_dictionary(members: Mapping[str, object], lines: EntryReader) -> Steps[Dictionary]:
-    """Return the dictionary of these members, in steps; raise PairwayError if one is missing or wrong."""
+    """Return the dictionary of these members; PairwayError if one is wrong."""
     pair = read_pair(members)
     if pair.source == pair.target:
         raise BadRequestError(f"Unsupported glossary source and target language pair: both are {pair.source}.")

@@ -63,7 +63,7 @@ def test_memory_is_free_after_an_error() -> None:
 def test_options_and_short_texts_take_memory_too() -> None:
     long = TranslateRequest(text="a" * 1000, source_lang="en", target_lang="de")
     assert chars_in_memory(long) == 1000
-    assert chars_in_memory(long.model_copy(update={"text": ["a", "b" * 100]})) == TEXT_CHARS + 100
+    assert chars_in_memory(long.model_copy(update={"text": ["a", "b" * 200]})) == TEXT_CHARS + 200
     xml = XmlOptions(ignore_tags=["a" * 7])
     full = long.model_copy(
         update={"context": "c" * 10, "do_not_translate": ["n" * 5], "terms": {"t": "uv"}, "xml": xml}
