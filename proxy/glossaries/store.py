@@ -79,6 +79,8 @@ class GlossaryStore:
         # For long work on glossaries, owners in turn.
         self.thread = FairThread("glossaries")
         self._change = FairLock()
+        # Held while a draft is read: a half-read one takes several times its bytes.
+        self.reading = FairLock()
 
     async def close(self) -> None:
         """Close the connections."""

@@ -236,9 +236,14 @@ class GlossaryCall:
         body = await exchange.read_body(min(GLOSSARY_BODY_BYTES, exchange.parts.settings.max_bodies_bytes))
         if not body:
             raise BadRequestError(f"The body is empty: send {', '.join(known)} in it, as JSON or as a form.")
-        fields = await parse_fields(exchange, BodyFormat(READER), body)
-        note_ignored(exchange, ignored_names(fields, known))
-        return await exchange.in_steps(body, reader(fields))
+        return await self.done(self._parse(body, reader, known))
+
+    async def _parse(self, body: bytes, reader: Callable[[Fields], Steps[T]], known: Sequence[str]) -> T:
+        exchange = self.exchange
+        async with self.store.reading.held(self.owner.name):
+            fields = await parse_fields(exchange, BodyFormat(READER), body)
+            note_ignored(exchange, ignored_names(fields, known))
+            return await exchange.in_steps(body, reader(fields))
 
     async def info(self) -> GlossaryInfo:
         """Return the glossary without its entries."""

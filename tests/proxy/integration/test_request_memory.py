@@ -113,13 +113,15 @@ def one_dictionary(entries: Mapping[str, str]) -> str:
     return json.dumps([{"source_lang": "en", "target_lang": "de", "entries": entries}], ensure_ascii=False)
 
 
+TINY_TEXTS: Final[Mapping[str, Maker]] = {
+    "a list": partial(native, make=tiny),
+    "a list, targets": partial(native, make=tiny, targets=TARGETS),
+    "a detected list, targets": partial(native, make=tiny, targets=TARGETS, source="auto"),
+}
 CASES: Final[Mapping[str, Maker]] = {
     "native text": partial(native, make=emoji),
     "native list": partial(native, make=partial(emojis, count=256)),
     "native targets": partial(native, make=emoji, targets=TARGETS),
-    "native list of tiny texts": partial(native, make=tiny),
-    "native list of tiny texts, targets": partial(native, make=tiny, targets=TARGETS),
-    "detected list of tiny texts, targets": partial(native, make=tiny, targets=TARGETS, source="auto"),
     "unknown nested lists": partial(libretranslate, value=hostile(NESTED)),
     "unknown empty objects": partial(libretranslate, value=hostile("{}")),
     "unknown numbers": partial(libretranslate, value=hostile("1.5")),
@@ -194,7 +196,10 @@ async def send_eight(client: httpx.AsyncClient, fake: FakeReplica, make: Maker) 
     return sum(len(each.body) for each in requests) + sum(len(answer.content) for answer in answers)
 
 
-async def test_memory_follows_the_bytes(tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cases", [CASES, TINY_TEXTS], ids=["large bodies", "tiny texts"])
+async def test_memory_follows_the_bytes(
+    cases: Mapping[str, Maker], tmp_path: Path, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In one process, so that what an earlier case leaves counts for the later ones too."""
     for name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"):  # what is freed is returned at once
         monkeypatch.setenv(name, "65536")
@@ -210,7 +215,7 @@ async def test_memory_follows_the_bytes(tmp_path: Path, redis: RedisServer, monk
         client.timeout = 120
         await send_eight(client, fake, partial(native, make=lambda start: f"{start} Hello"))
         at_rest = memory(server, "VmRSS")
-        for name, make in CASES.items():
+        for name, make in cases.items():
             forget_peak(server)
             size = await send_eight(client, fake, make)
             taken, allowed = memory(server, "VmHWM") - at_rest, BYTES_PER_BYTE * size + AT_ONCE * BYTES_BESIDE
