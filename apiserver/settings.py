@@ -71,7 +71,7 @@ class ApiServerSettings(ServerSettings):
         default=545_259_520,
         ge=1_048_576,
         description="Most bytes that the texts of all requests in flight may take, 128 for each character of texts and options "
-        "(a text: at least 64 characters); one caller takes at most half of what others leave.",
+        "(a text: at least 128 characters); one caller takes at most half of what others leave.",
     )
     canary_timeout: float = Field(
         default=30.0, gt=0, le=600, description="Longest wait for a pair's canary translation, in seconds."
