@@ -84,7 +84,10 @@ TABLES = {
         "proxy.cache.translation_cache.CacheLookup.values",
         "proxy.forwarding.retry_policy.LegProgress.errors",
         "proxy.forwarding.retry_policy.LegProgress.tried_urls",
+        # Of one request: MAX_FILE_LANGUAGES.
+        "proxy.glossaries.entry_lines.EntryReader._languages",
         # Of one glossary, whose place is GlossaryCache.
+        "proxy.glossaries.matcher._SourcesByTokens.sources",
         "proxy.glossaries.matcher._TokenIndex._sources",
         # Of one set of served languages, whose place is LanguageDetector.
         "proxy.routing.language_detector._ServedSet._by_kin",

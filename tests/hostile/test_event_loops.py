@@ -38,10 +38,11 @@ def test_every_endpoint_has_its_hostile_inputs() -> None:
 
 async def test_no_input_stops_a_loop_or_costs_more(hostile_fleet: HostileFleet) -> None:
     rows = sampled(all_rows(HEAD_KINDS[:1]))
-    heads = [row for row in rows if is_head(row)]
-    bodies = [row for row in rows if not is_head(row)]
+    # Heads are small, and of a burst the single request is a row of its own, whose growth counts.
+    once = [row for row in rows if is_head(row) or row.copies > 1]
+    bodies = [row for row in rows if not is_head(row) and row.copies == 1]
     results = [
-        *measured(hostile_fleet, heads, MAX_STALL_SECONDS, doublings=0),
+        *measured(hostile_fleet, once, MAX_STALL_SECONDS, doublings=0),
         *measured(hostile_fleet, bodies, MAX_STALL_SECONDS, doublings=1),
     ]
     faults = [
