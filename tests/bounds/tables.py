@@ -88,7 +88,6 @@ TABLES = {
         "proxy.glossaries.entry_lines.EntryReader._languages",
         # Of one glossary, whose place is GlossaryCache.
         "proxy.glossaries.matcher._SourcesByTokens.sources",
-        "proxy.glossaries.matcher._TokenIndex._sources",
         # Of one set of served languages, whose place is LanguageDetector.
         "proxy.routing.language_detector._ServedSet._by_kin",
         "proxy.translation.detection.LanguageGroups.detected",
