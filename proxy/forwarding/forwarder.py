@@ -6,6 +6,8 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
 from proxy.balancing.local_stats import Attempt, LocalStats, Selection
 from proxy.call import Leg
 from proxy.fleet.registry import Registry
@@ -95,13 +97,16 @@ class Forwarder:
         return asyncio.create_task(self._try(selection, progress), name="hedge")
 
     async def _retry(self, progress: LegProgress) -> bytes:
-        while True:  # each time at another replica; the policy raises after the last one
-            selection = self._retry_policy.begin_retry(progress, self._registry.snapshot)
-            self._metrics.retries.labels(str(selection.pair)).inc()
-            try:
+        async for attempt in AsyncRetrying(
+            stop=stop_after_attempt(self._retry_policy.max_tries),  # each at another replica
+            retry=retry_if_exception_type(AttemptFailedError),
+            reraise=True,
+        ):
+            with attempt:
+                selection = self._retry_policy.begin_retry(progress, self._registry.snapshot)
+                self._metrics.retries.labels(str(selection.pair)).inc()
                 return await self._try(selection, progress)
-            except AttemptFailedError:
-                continue
+        raise AssertionError  # not reached: the policy raises before the last try
 
     async def _try(self, selection: Selection, progress: LegProgress, hedge: Hedge | None = None) -> bytes:
         """Return the body of one replica's translation; a ``hedge`` may win.

@@ -119,6 +119,11 @@ class RetryPolicy:
     _budget: RetryBudget
     _max_attempts: int
 
+    @property
+    def max_tries(self) -> int:
+        """The most replicas that a request is sent to, also in vain."""
+        return self._max_attempts + MAX_UNREACHABLE
+
     def begin(self, progress: LegProgress, snapshot: Snapshot) -> Selection:
         """Select the first replica, depositing a retry's share; or raise PairwayError."""
         self._budget.deposit()
