@@ -90,9 +90,9 @@ class Docker:
         labels = (f"com.docker.compose.project={project}", "com.docker.compose.oneoff=False")
         filters = [option for label in labels for option in ("--filter", f"label={label}")]
         ids = self._run([self.program, "ps", "--all", "--quiet", "--no-trunc", *filters]).split()
-        # One by one, because one that is just removed would fail all.
-        inspected = [self._try([self.program, "inspect", "--type", "container", each]) for each in ids]
-        return [parse_container(json.loads(text)[0]) for text in inspected if text]
+        # It fails for one that is just removed, and describes all others.
+        inspected = self.run([self.program, "inspect", "--type", "container", *ids], QUERY_SECONDS).stdout if ids else ""
+        return [parse_container(each) for each in json.loads(inspected or "[]")]
 
     def add_one(self, service: Service, project: Project, *, start: bool) -> None:
         """Create one container more, and start it unless its port may be in use; all others stay as they are.

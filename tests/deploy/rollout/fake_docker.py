@@ -118,9 +118,12 @@ class FakeDocker:
         return 0
 
     def _inspect(self, arguments: list[str]) -> int:
-        found = [each for each in self.state["containers"] if each["Id"] == arguments[-1]]
+        """Describe what there is; as docker's, it fails for what has just been removed, after describing the others."""
+        ids = arguments[arguments.index("container") + 1 :]
+        removed = self.state.get("removed", ())
+        found = [each for each in self.state["containers"] if each["Id"] in ids and each["Id"] not in removed]
         self.out.append(json.dumps(found))
-        return 0 if found else 1
+        return 0 if len(found) == len(ids) else 1
 
     def _image(self, arguments: list[str]) -> int:
         if arguments[-1] in self.state.get("missing", ()):

@@ -24,6 +24,8 @@ class FakeProject:
     folder: Path
     lines: list[str] = field(default_factory=list[str])
     now: float = 0.0
+    # Programs that ran in containers.
+    executions: int = 0
 
     def write(self, services: dict[str, dict[str, Any]], containers: list[dict[str, Any]], **more: Any) -> None:
         """Set the state."""
@@ -39,6 +41,7 @@ class FakeProject:
         """Answer one command."""
         assert command[0] == "docker"
         assert timeout > 0
+        self.executions += command[1] == "exec"
         fake = FakeDocker(self.folder / "state.json")
         status = fake.run(list(command[1:]))
         if self.state.get("interrupt") in self.state["changes"]:

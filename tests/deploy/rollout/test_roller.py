@@ -212,6 +212,19 @@ def test_drained_server_counts_as_ready(project: FakeProject) -> None:
     assert project.changes[:2] == ["start apiserver-de-3", "stop apiserver-de-1"]
 
 
+def test_container_that_is_just_removed_hides_no_other(project: FakeProject) -> None:
+    project.write(fleet(), containers(*ALL, "apiserver-de-2"), removed=[container("apiserver-de-2")["Id"]])
+    project.roll(dry_run=True)
+    assert "apiserver-de: 1 running, 1 wanted; 0 out of date" in project.lines
+
+
+def test_proxies_are_not_asked_while_docker_waits_for_a_server(project: FakeProject) -> None:
+    project.write(fleet(), containers(*ALL, image="old"), health="starting")
+    with pytest.raises(RollError, match=r"was not ready after .*Docker finds it starting; .*proxy-1 sees: "):
+        project.roll()
+    assert project.executions < 5, "memory and proxies before the step, and proxies when it is given up"
+
+
 def test_dry_run_changes_nothing(project: FakeProject) -> None:
     project.write(fleet(), containers(*ALL, image="old"))
     project.roll(dry_run=True)
