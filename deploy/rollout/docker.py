@@ -91,7 +91,9 @@ class Docker:
         filters = [option for label in labels for option in ("--filter", f"label={label}")]
         ids = self._run([self.program, "ps", "--all", "--quiet", "--no-trunc", *filters]).split()
         # It fails for one that is just removed, and describes all others.
-        inspected = self.run([self.program, "inspect", "--type", "container", *ids], QUERY_SECONDS).stdout if ids else ""
+        inspected = (
+            self.run([self.program, "inspect", "--type", "container", *ids], QUERY_SECONDS).stdout if ids else ""
+        )
         return [parse_container(each) for each in json.loads(inspected or "[]")]
 
     def add_one(self, service: Service, project: Project, *, start: bool) -> None:
