@@ -38,7 +38,7 @@ MINUTES ?= 20
 .PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences calibrate bench-confidence
+	plan shown-sentences calibrate bench-confidence bench-start
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -244,6 +244,10 @@ bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests
 
 bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, first words, dead replicas, open pages; fail if a target is missed. (ROUNDS= OUT=.run/page)
 	@$(BIN)/python -m tests.pages.bench --out $(or $(OUT),.run/page) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+bench-start: dev  ## Measure starts, and the way back of what is killed, cold and warm: seconds, CPU seconds, memory. (PARTS= MODELS=1,3 ROUNDS=5 OUT=.run/start)
+	@$(BIN)/python -m benchmarks.start --out $(or $(OUT),.run/start) $(if $(PARTS),--parts $(PARTS)) \
+		$(if $(MODELS),--models $(MODELS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 request-path: dev  ## Trace the product files that one warm request en-de enters; fail if there are too many.
 	@$(BIN)/python -m benchmarks.request_path

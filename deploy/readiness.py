@@ -90,7 +90,9 @@ class ReadinessMonitor:
 
     def _note(self, name: str, why: str | None, replica: Mapping[str, Any]) -> None:
         if why is None and self.missing.pop(name, None):
-            self.say(name, f"ready: {', '.join(replica['pairs'])}")
+            others = [each for each in self.missing if each != "proxy"]
+            later = f" (they serve already; still starting: {', '.join(others)})" if others else ""
+            self.say(name, f"ready: {', '.join(replica['pairs'])}{later}")
         elif why is not None and self.missing.get(name) != why:
             self.missing[name] = why
             self.say(name, f"not ready: {why}")
