@@ -8,6 +8,7 @@
 - ``proxy/``: our proxy against other ones.
 - ``quality/``: what the guards do for translations, and long texts beside short ones.
 - ``request_path``: the product files that one request enters.
+- ``start``: seconds and memory of a start, and of the way back after a kill.
 - ``scale``: many replicas, many pairs, several proxies.
 - ``sizing/``: how much one engine should run at once, and how many replicas a load needs.
 """
