@@ -67,6 +67,8 @@ class ManagedProcess:
                 try:
                     self.process = self._fork(self._fork_server, log.fileno())
                 except ForkServerError as error:
+                    if self._fork_server.is_stopped:
+                        raise OSError("the launcher stops") from error
                     log.write(f"--- launcher: {error}; the server imports by itself\n".encode())
                 else:
                     return

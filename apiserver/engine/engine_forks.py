@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import subprocess
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import reduction
 from typing import Any, Final
 
 from shared.runtime.forked_process import ForkedProcess, ForkServer, ForkServerError
@@ -71,7 +71,8 @@ class EngineProcess:
     def start(self) -> None:
         """Fork it with the present environment, or spawn it."""
         with os.fdopen(os.memfd_create("engine"), "w+b") as arguments:
-            pickle.dump({"name": self.name, **self.arguments}, arguments)
+            # vLLM registers its own way to pickle configurations there.
+            reduction.dump({"name": self.name, **self.arguments}, arguments)
             arguments.flush()
             arguments.seek(0)
             try:

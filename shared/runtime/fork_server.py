@@ -20,11 +20,13 @@ from dataclasses import dataclass, field
 
 # A fork's connection to its server: the number of its descriptor.
 CONNECTION = "PAIRWAY_FORK_SERVER"
-# Marks of forks (shared/runtime/process_guard.py). The server has them as zeros, which its forks overwrite in memory.
+# Marks of forks (shared/runtime/process_guard.py). The server has others or zeros, which its forks overwrite in memory.
 MARKS = ("PAIRWAY_SERVER", "PAIRWAY_APISERVER")
 NO_MARK = "0" * 16
 # Libraries read these at exec: a fork that wants other values is refused; one that names none gets the server's.
 EXEC_VARIABLES = ("LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "GOMP_CPU_AFFINITY")
+# Keeps setproctitle from overwriting the marks.
+KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
 # What the server says once all is imported.
 UP = b"up"
 # Of a request: its text, go, alive, status, stdin, stdout, stderr.
@@ -70,7 +72,7 @@ class Server:
                     os.read(self.wake[0], 4096)
                     self._report_ends()
                 elif isinstance(key.fileobj, socket.socket):
-                    data, files, _, _ = socket.recv_fds(key.fileobj, 1, REQUEST_DESCRIPTORS)
+                    data, files = _receive(key.fileobj)
                     if not data and key.fileobj is self.owner:
                         return None
                     if not data:
@@ -118,6 +120,17 @@ class Server:
         client.close()
 
 
+def _receive(client: socket.socket) -> tuple[bytes, list[int]]:
+    """Return one request and its descriptors; nothing of a client that has ended."""
+    try:
+        data, files, _, _ = socket.recv_fds(client, 1, REQUEST_DESCRIPTORS)
+    except ConnectionError:
+        return b"", []
+    for file in files:
+        os.set_inheritable(file, False)  # noqa: FBT003 - its only form
+    return data, files
+
+
 def _ignore(_number: int, _frame: object) -> None:
     """Handle SIGCHLD: only its wake-up counts."""
 
@@ -139,8 +152,9 @@ def become(fork: Fork) -> None:
     environment: dict[str, str] = request["environment"]
     for name in EXEC_VARIABLES:
         if environment.setdefault(name, os.environ.get(name, "")) != os.environ.get(name, ""):
+            sys.stderr.write(f"fork server: {request['module']} wants another {name} than at exec\n")
             write_frame(fork.status, "r", 0)
-            os._exit(0)
+            os._exit(1)
         if not environment[name]:
             del environment[name]
     for name in MARKS:
@@ -157,7 +171,7 @@ def become(fork: Fork) -> None:
         os.dup2(file, number)
         os.close(file)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({**environment, **KEEP_ENVIRONMENT})
     os.environ[CONNECTION] = str(fork.connection.detach())
     _renew_secrets()
     sys.path[:] = request["path"]
@@ -190,11 +204,12 @@ def write_mark(name: str, value: str) -> None:
         # Field 50, env_start; the second field may hold spaces.
         start = int(stat.read().rpartition(b")")[2].split()[47])
     with open("/proc/self/environ", "rb") as environ:  # noqa: PTH123
-        place = (b"\0" + environ.read()).find(f"\0{name}={'0' * len(value)}\0".encode())
-    if place < 0 or len(value) != len(NO_MARK):
+        variables = b"\0" + environ.read()
+    before, found, after = variables.partition(f"\0{name}=".encode())
+    if not found or after.find(b"\0") != len(value):
         raise ValueError(f"there is no room for the mark {name}")
     with open("/proc/self/mem", "r+b", buffering=0) as memory:  # noqa: PTH123
-        memory.seek(start + place + len(name) + 1)
+        memory.seek(start + len(before) + len(found) - 1)
         memory.write(value.encode())
 
 

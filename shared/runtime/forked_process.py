@@ -95,6 +95,11 @@ class ForkServer:
     _is_stopped: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it was ended for good."""
+        return self._is_stopped
+
     def inherit(self) -> bool:
         """Use the server that forked this process, if one did."""
         descriptor = os.environ.pop(CONNECTION, None)
@@ -155,6 +160,9 @@ class ForkServer:
         return process
 
     def _wait_until_up(self) -> socket.socket:
+        # After its first word the server says nothing, so that something to read is its end.
+        if self._connection is not None and self._is_up and _is_readable(self._connection.fileno(), 0):
+            self._end()
         connection = self._connection or self._start()
         if not self._is_up:
             try:
@@ -189,6 +197,8 @@ class ForkServer:
                 connection.close()
                 raise ForkServerError(f"the fork server cannot be started: {error}") from error
         self._connection, self._is_up = connection, False
+        if self._is_stopped:  # meanwhile
+            raise self._lost("it was stopped")
         return connection
 
     def _lost(self, why: str) -> ForkServerError:
@@ -202,7 +212,8 @@ class ForkServer:
             self._connection = None
         if self._process is not None:
             self._process.kill()
-            self._process.wait(STOP_SECONDS)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_SECONDS)
             self._process = None
 
 
