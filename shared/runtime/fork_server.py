@@ -27,6 +27,7 @@ NO_MARK = "0" * 16
 EXEC_VARIABLES = ("LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "GOMP_CPU_AFFINITY")
 # Keeps setproctitle from overwriting the marks.
 KEEP_ENVIRONMENT = {"SPT_NOENV": "1"}
+TITLE = "python fork_server.py"
 # What the server says once all is imported.
 UP = b"up"
 # Of a request: its text, go, alive, status, stdin, stdout, stderr.
@@ -218,6 +219,8 @@ def main() -> None:
     *libraries, descriptor = sys.argv[1:]
     owner = socket.socket(fileno=int(descriptor))
     owner.set_inheritable(False)
+    # Now, because setproctitle finds the place of titles by an environment that has not changed yet.
+    _set_title(TITLE)
     for name in libraries:
         importlib.import_module(name)
     threads = len(list(os.scandir("/proc/self/task")))
