@@ -175,9 +175,9 @@ async def run(folder: RunFolder, parts: Sequence[str], models: Sequence[int], ro
             {"PYTHONPYCACHEPREFIX": str(path / "pycache"), "VLLM_CACHE_ROOT": str(path / "vllm")} if is_cold else {}
         )
         scene = Scene(path, MODELS[:count], caches)
-        server, *seen = under_the_launcher(scene) if part == "launcher" else alone(scene)
+        server, url, seen_at, victim = under_the_launcher(scene) if part == "launcher" else alone(scene)
         try:
-            async with aclosing(measure(scene, server, *seen)) as figures:
+            async with aclosing(measure(scene, server, url, seen_at, victim)) as figures:
                 async for phase, value in figures:
                     print(f"{name}: {phase} {value:.1f}", flush=True)
                     results.setdefault(name, {}).setdefault(phase, []).append(value)

@@ -25,11 +25,12 @@ MODULE: Final = "apiserver.engine.forked_engine"
 def forking_engines(server: ForkServer | None) -> Generator[None]:
     """Let vLLM start engines as forks in this block, if they run on the CPU."""
     from vllm.platforms import current_platform  # noqa: PLC0415
-    from vllm.v1.engine import utils  # noqa: PLC0415
+    from vllm.v1.engine import utils as vllm_utils  # noqa: PLC0415
 
     if server is None or not current_platform.is_cpu():
         yield
         return
+    utils: Any = vllm_utils  # its name of the function is not meant for others
     original = utils.get_mp_context
     utils.get_mp_context = lambda: EngineContext(original(), server)
     try:

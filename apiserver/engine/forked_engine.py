@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import sys
+from typing import Any
 
 from shared.runtime.fork_server import CONNECTION
 
@@ -22,7 +23,8 @@ def main() -> None:
     multiprocessing.current_process().name = arguments.pop("name")
     from vllm.v1.engine.core import EngineCoreProc  # noqa: PLC0415 - imported before the fork
 
-    EngineCoreProc.run_engine_core(**arguments)
+    run: Any = EngineCoreProc.run_engine_core  # pyright: ignore[reportUnknownMemberType] - untyped there
+    run(**arguments)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,10 @@ class SpawnedProcess:
     calls: list[str] = field(default_factory=list[str])
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *_: self.calls.append(name)
+        def call(*_: object) -> None:
+            self.calls.append(name)
+
+        return call
 
 
 @dataclass
