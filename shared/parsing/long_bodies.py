@@ -39,7 +39,7 @@ class LongBodies:
         return await self._thread.run_steps(caller, steps)
 
     async def read(self, caller: str, work: Callable[[], T]) -> T:
-        """Return the result of work on a long text, done at its turn."""
+        """Return the result of work on a long text, at its turn."""
         return await self._thread.run(caller, work)
 
     async def _is_short(self, size: int) -> bool:
