@@ -30,7 +30,7 @@ LIMIT_SECONDS: Final = 900.0
 # Installed by `make dev`; ignored by git.
 SHARED: Final = (".venv", ".cache")
 TAIL_LINES: Final = 30
-_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def outcome_of(mutation: Mutation, checkout: Path, workers: str) -> str:
         return "found by tests that hung"
     finally:
         path.write_text(text)
-    if run.returncode == 1:
-        return f"found by {_FAILED.findall(run.stdout)[0]}"
+    if (failed := _FAILED.search(run.stdout)) is not None:
+        return f"found by {failed[1]}"
     print("\n".join(run.stdout.splitlines()[-TAIL_LINES:]))
     return "NOT FOUND" if run.returncode == 0 else f"broken: pytest ended with {run.returncode}"
 
