@@ -71,7 +71,7 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 	@$(BIN)/python -m tests.support.browser_install
 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
-	@$(PYTEST) -m "not engine and not system"
+	@$(PYTEST) -m "not engine and not system and not edge and not smoke"
 
 test-clients: clients  ## Run the real clients of other APIs against the running proxy with the demo models.
 	@$(PYTEST) -n 0 -m clients tests/clients

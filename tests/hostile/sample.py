@@ -1,4 +1,4 @@
-"""The gate's share of the rows: each endpoint, each input and each model of the API server at least once."""
+"""The gate's share of the rows: each endpoint, each input and each model of the API server once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _EVERY_TEXT: Final = "hy-mt2 en-fr"
 _MEMBER: Final = re.compile(r"^(JSON (?:long|list as|object as)) .*")
 _TO_MODEL: Final = " to "
 # An API server takes up to 0.1 ms for a character (each segment is checked many times): the sizes that the gate has time for.
-_MODEL_CHARS: Final = 4_000
+_MODEL_CHARS: Final = 3_000
 _MODEL_BYTES: Final = 131_072
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:
-    """Return each endpoint's rows of inputs that none before it has, at least one; and each text for two models."""
+    """Return each endpoint's rows of inputs that none before it has, at least one; each text for a model, each model a text."""
     rows = list(rows)
     chosen = [*_of_endpoints(row for row in rows if _TO_MODEL not in row.name), *_of_models(rows)]
     return list(map(_shortened, chosen))
@@ -60,5 +60,7 @@ def _of_models(rows: Iterable[Row]) -> Iterator[Row]:
         if found:
             texts.setdefault(text, {})[model] = row
     for number, models in enumerate(texts.values()):
+        yield models[_EVERY_TEXT]
         others = [model for model in models if model != _EVERY_TEXT]
-        yield from (models[each] for each in dict.fromkeys((_EVERY_TEXT, others[number % len(others)])))
+        if number < len(others):
+            yield models[others[number]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -106,7 +106,6 @@ async def test_tokens_equal_those_of_offline_vllm(real: Real) -> None:
     assert ours == json.loads(found[0].removeprefix("ANSWERS "))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_text_encodes_to_a_control_id(real: Real, data: st.DataObject) -> None:
     control = set(real.engine.controls.values())

@@ -130,7 +130,7 @@ LISTS: dict[str, dict[str, Any]] = {
         "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(16)) for number in NUMBERED]
     },
     "many short lines": {
-        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(40)) for number in NUMBERED]
+        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(20)) for number in NUMBERED]
     },
     "tags": {"text": [f"<p>a{number} <b>b</b><p>c <i>d</i>" for number in NUMBERED], "format": "html"},
 }

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES
@@ -350,7 +350,6 @@ async def test_too_many_found_entries_are_reported(running: RunningProxy, fake: 
     assert len(fake.requests[-1].body["terms"]) == MAX_PHRASES
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=ANY_JSON, sent_as=st.sampled_from(["json", "form", "multipart"]), index=st.integers(0, len(PATHS) - 1))
 async def test_any_fields_get_deepls_answer(running: RunningProxy, body: Any, sent_as: str, index: int) -> None:
     method, path, _ = PATHS[index]
@@ -364,7 +363,6 @@ async def test_any_fields_get_deepls_answer(running: RunningProxy, body: Any, se
     check_any(await running.client.request(method, path, **sent))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.binary(max_size=60) | st.text('{}[]"\t,:\n\\ab', max_size=40).map(str.encode),
     content_type=st.sampled_from(["application/json", FORM, "multipart/form-data; boundary=a", "text/plain", ""]),
@@ -379,7 +377,6 @@ async def test_any_bytes_get_deepls_answer(
     check_any(await running.client.request(method, where, content=body, headers={"Content-Type": content_type}))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries=st.text(max_size=60), entries_format=st.sampled_from(["tsv", "csv"]))
 async def test_any_entries_are_kept_or_refused(running: RunningProxy, entries: str, entries_format: str) -> None:
     answer = await running.client.post(
