@@ -70,18 +70,26 @@ ANY_JSON = st.recursive(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def fake() -> AsyncGenerator[FakeReplica]:
     one = FakeReplica("en>de", "de>en", "en>fr", "en>zh-Hant")
     async with replicas(one):
         yield one
 
 
-@pytest.fixture
-async def running(fake: FakeReplica, redis: RedisServer) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], redis.url, redis_timeout=5.0) as one:
+@pytest.fixture(scope="module")
+async def lasting(fake: FakeReplica, _shared_redis: RedisServer) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], _shared_redis.url, redis_timeout=5.0) as one:
         one.client.headers.update(KEY)
         yield one
+
+
+@pytest.fixture
+def running(lasting: RunningProxy, fake: FakeReplica, redis: RedisServer) -> RunningProxy:
+    """Return the module's proxy; its Redis is empty."""
+    del redis
+    fake.requests.clear()
+    return lasting
 
 
 def check_error(answer: httpx.Response, status: int) -> str:
@@ -104,16 +112,16 @@ async def translate(running: RunningProxy, text: str = "An invoice.", **fields: 
 
 
 @pytest.mark.parametrize("prefix", ["", "/deepl"])
-@pytest.mark.parametrize(("method", "path", "body"), PATHS)
-async def test_word_is_needed_on_every_path(redis: RedisServer, prefix: str, method: str, path: str, body: Any) -> None:
+async def test_word_is_needed_on_every_path(redis: RedisServer, prefix: str) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url, ready=False, redis_timeout=5.0) as one:
-        answer = await one.client.request(method, prefix + path, json=body)
-        assert "DeepL-Auth-Key" in check_error(answer, 403)
-        answer = await one.client.request(method, prefix + path, json=body, headers=KEY)
-        if NEVER in path:
-            assert NEVER in check_error(answer, 404)
-        else:
-            assert answer.status_code == (201 if method == "POST" else 200)
+        for method, path, body in PATHS:
+            answer = await one.client.request(method, prefix + path, json=body)
+            assert "DeepL-Auth-Key" in check_error(answer, 403)
+            answer = await one.client.request(method, prefix + path, json=body, headers=KEY)
+            if NEVER in path:
+                assert NEVER in check_error(answer, 404)
+            else:
+                assert answer.status_code == (201 if method == "POST" else 200), path
 
 
 async def test_refused_keys_and_others_glossaries(redis: RedisServer, fake: FakeReplica) -> None:
