@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -222,6 +223,9 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
         os.environ.setdefault(name, value)
     path = tmp_path_factory.mktemp("real") / "models.yaml"
     path.write_text(REAL_CATALOG.format(root=ROOT))
+    tracer: Any = threading.gettrace()
+    untraced: Any = None
+    threading.settrace(untraced)  # for coverage, the import of vLLM in a thread would take half as long again
     try:
         async with serving(None, ApiServerSettings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
             seconds: list[float] = []
@@ -236,6 +240,7 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
                 await wait_until(ready_or_failed, 240, "the real engine ready")
                 await served.until_ready({"en-de", "de-en"}, within=10)
             finally:
+                threading.settrace(tracer)
                 watch.cancel()
                 await asyncio.gather(watch, return_exceptions=True)
             engine = served.app.state.context.model_server.hosts[0].engine
