@@ -37,8 +37,8 @@ KEPT = tuple(f"{PREFIX}{name}" for name in KEPT_NAMES)
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
-# Folders whose tests start a whole system.
-SYSTEMS = {"system", "faults", "clients", "hostile", "pages"}
+# Folders whose tests start a whole system, or servers as processes.
+SYSTEMS = {"system", "faults", "bounds", "clients", "hostile", "pages"}
 
 # The gate judges a commit, so it tries the same few examples every time; `make fuzz` looks for new ones. An example resets what
 # it changes in a fixture, such as a server.

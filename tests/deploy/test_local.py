@@ -26,6 +26,8 @@ from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
 
+pytestmark = pytest.mark.system
+
 MAX_ENDS = RestartLimits().max_ends
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 

@@ -22,6 +22,8 @@ from shared.protocol.translate_request import TranslateRequest
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.system
+
 CATALOG = """
 models:
   m: {path: o/m, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 64}, segment: {tokens: 60, sentences: 1}}

@@ -20,7 +20,7 @@ from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.processes import Server
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.no_cover, pytest.mark.system]
 
 AT_ONCE: Final = 6
 # The promise (docs/security.md): for each byte of a request's body and of its answers, and beside them.
