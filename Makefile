@@ -99,8 +99,8 @@ test-smoke: test-setup test-edge-setup  ## Run every target of this file in its 
 test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections into .cache/clients, from PyPI.
 	@$(BIN)/python -m tests.edge.install
 
-# Minutes that each may take on two busy cores.
-BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-smoke:10
+# Minutes that each may take on two busy cores, as in CONTRIBUTING.md.
+BUDGETS := test:10 test-clients:6 test-page:5 test-edge:2 test-smoke:10
 
 test-all:  ## Run everything that needs no Docker; print how long each part took.
 	@for part in $(BUDGETS); do \

@@ -61,6 +61,17 @@ def test_documented_settings_metrics_and_targets_exist() -> None:
         assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets, document
 
 
+def test_budgets_of_the_tests_are_documented() -> None:
+    budgets = re.search(r"^BUDGETS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert budgets is not None
+    minutes = {name: int(most) for name, _, most in (each.partition(":") for each in budgets[1].split())}
+    minutes["test-all"] = sum(minutes.values())
+    rows = re.findall(
+        r"^\| `make ([a-z-]+)` .* \| (\d+) minutes?", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    assert minutes.items() <= {name: int(most) for name, most in rows}.items()
+
+
 def test_everything_a_user_meets_is_documented() -> None:
     """Settings, metrics, codes and paths of the product; ``*_NAME`` is a setting of both servers."""
     text = "\n".join(
