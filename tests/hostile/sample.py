@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from tests.hostile.endpoints import TEXT_CHARS
 from tests.hostile.measuring import Row
 
 # Copies literals and has large segments, so most texts cost it most.
@@ -17,6 +18,7 @@ _TO_MODEL: Final = " to "
 # An API server takes up to 0.1 ms for a character (each segment is checked many times): the sizes that the gate has time for.
 _MODEL_CHARS: Final = 3_000
 _MODEL_BYTES: Final = 131_072
+_PROXY_CHARS: Final = 100_000
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:
@@ -32,8 +34,10 @@ def is_head(row: Row) -> bool:
 
 
 def _shortened(row: Row) -> Row:
-    if row.server != "apiserver" or is_head(row):
+    if is_head(row):
         return row
+    if row.server != "apiserver":
+        return replace(row, limit=_PROXY_CHARS, most=row.limit) if row.limit == TEXT_CHARS else row
     return replace(row, limit=min(row.limit, _MODEL_BYTES if "JSON" in row.name else _MODEL_CHARS), most=row.limit)
 
 
