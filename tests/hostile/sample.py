@@ -1,4 +1,4 @@
-"""The gate's share of the rows: each endpoint, each input and each model of the API server at least once."""
+"""The gate's share of the rows: each endpoint, each input and each model of the API server once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from tests.hostile.endpoints import TEXT_CHARS
 from tests.hostile.measuring import Row
 
 # Copies literals and has large segments, so most texts cost it most.
@@ -15,12 +16,13 @@ _EVERY_TEXT: Final = "hy-mt2 en-fr"
 _MEMBER: Final = re.compile(r"^(JSON (?:long|list as|object as)) .*")
 _TO_MODEL: Final = " to "
 # An API server takes up to 0.1 ms for a character (each segment is checked many times): the sizes that the gate has time for.
-_MODEL_CHARS: Final = 4_000
+_MODEL_CHARS: Final = 3_000
 _MODEL_BYTES: Final = 131_072
+_PROXY_CHARS: Final = 100_000
 
 
 def sampled(rows: Iterable[Row]) -> list[Row]:
-    """Return each endpoint's rows of inputs that none before it has, at least one; and each text for two models."""
+    """Return each endpoint's rows of inputs that none before it has, at least one; each text for a model, each model a text."""
     rows = list(rows)
     chosen = [*_of_endpoints(row for row in rows if _TO_MODEL not in row.name), *_of_models(rows)]
     return list(map(_shortened, chosen))
@@ -32,8 +34,10 @@ def is_head(row: Row) -> bool:
 
 
 def _shortened(row: Row) -> Row:
-    if row.server != "apiserver" or is_head(row):
+    if is_head(row):
         return row
+    if row.server != "apiserver":
+        return replace(row, limit=_PROXY_CHARS, most=row.limit) if row.limit == TEXT_CHARS else row
     return replace(row, limit=min(row.limit, _MODEL_BYTES if "JSON" in row.name else _MODEL_CHARS), most=row.limit)
 
 
@@ -60,5 +64,7 @@ def _of_models(rows: Iterable[Row]) -> Iterator[Row]:
         if found:
             texts.setdefault(text, {})[model] = row
     for number, models in enumerate(texts.values()):
+        yield models[_EVERY_TEXT]
         others = [model for model in models if model != _EVERY_TEXT]
-        yield from (models[each] for each in dict.fromkeys((_EVERY_TEXT, others[number % len(others)])))
+        if number < len(others):
+            yield models[others[number]]

@@ -122,7 +122,6 @@ def test_words_inside_others_are_not_swapped() -> None:
     assert pair.other.endswith(" Annabel.")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("english", "other", "language"),
     [
@@ -135,10 +134,11 @@ def test_words_inside_others_are_not_swapped() -> None:
         ("room 007", "Zimmer 007", "de"),
     ],
 )
-def test_numbers_agree_on_both_sides(english: str, other: str, language: str, seed: int) -> None:
-    pair = swapped(english, other, language, seed)
-    assert digits(pair.english) == digits(pair.other)
-    assert re.sub(r"[\d.,]", "", pair.english).split() == re.sub(r"[\d.,]", "", english).split()
+def test_numbers_agree_on_both_sides(english: str, other: str, language: str) -> None:
+    for seed in SEEDS:
+        pair = swapped(english, other, language, seed)
+        assert digits(pair.english) == digits(pair.other), seed
+        assert re.sub(r"[\d.,]", "", pair.english).split() == re.sub(r"[\d.,]", "", english).split(), seed
 
 
 def test_numbers_on_one_side_stay() -> None:
