@@ -15,6 +15,9 @@ EXCLUDED = REQUIREMENTS / "excluded.txt"
 TORCH_CPU = REQUIREMENTS / "torch-cpu.txt"
 DEV = REQUIREMENTS / "dev.txt"
 PIP = REQUIREMENTS / "pip.txt"
+UV = REQUIREMENTS / "uv.txt"
+# The source of torch+cpu if pip's own configuration has none.
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 BUILDS = {
     "cpu": (
         TORCH_CPU,
