@@ -10,20 +10,29 @@ import compileall
 import os
 import sys
 import sysconfig
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Sequence
+from multiprocessing import Process
 from pathlib import Path
 
 IMPORTED = Path(__file__).with_name("imported.txt")
-# For one worker at a time; a file takes some 3 ms.
-CHUNK = 50
 
 
 def compile_imported(libraries: Path) -> None:
-    """Compile what is listed; versions may lack some of it."""
-    files = [libraries / name for name in IMPORTED.read_text().split()]
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(partial(compileall.compile_file, quiet=2), files, chunksize=CHUNK))
+    """Compile what the list's patterns fit; other versions may lack some of it."""
+    files = [file for pattern in IMPORTED.read_text().split() for file in libraries.glob(pattern)]
+    cores = len(os.sched_getaffinity(0))
+    # No pool: its workers wait for ever if this process is killed.
+    workers = [Process(target=compile_files, args=(files[first::cores],)) for first in range(cores)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def compile_files(files: Sequence[Path]) -> None:
+    """Compile files, and skip those that are current or faulty."""
+    for file in files:
+        compileall.compile_file(file, quiet=2)
 
 
 def compile_all(libraries: Path, installation: Path) -> None:

@@ -146,9 +146,9 @@ class Environment:
                 self._run(*command, "--index-url", TORCH_CPU_INDEX, environment=environment)
             except EnvironmentFailedError as index_error:
                 raise EnvironmentFailedError(
-                    f"{describe_torch_pin()} was not found by this machine's pip configuration:\n{own_error}\n"
-                    f"and not at {TORCH_CPU_INDEX}:\n{index_error}\n"
-                    "Give pip a source that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
+                    f"{describe_torch_pin()} is neither where pip is configured to look nor at {TORCH_CPU_INDEX}. "
+                    f"Give pip a source, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up\n"
+                    f"{own_error}\n{index_error}"
                 ) from index_error
 
     def _run(
@@ -158,19 +158,15 @@ class Environment:
         failure: type[EnvironmentFailedError] = EnvironmentFailedError,
     ) -> str:
         """Run the environment's Python; return its output, which the log and errors have too."""
+        command = [self.python, "-I", *arguments]
         done = subprocess.run(
-            [self.python, "-I", *arguments],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
+        output = done.stdout + done.stderr
         with (self.path / INSTALL_LOG).open("a") as log:
-            log.write(done.stdout)
+            log.write(output)
         if done.returncode:
-            tail = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-LOG_TAIL_LINES:])
+            tail = "\n".join(f"  {line}" for line in output.splitlines()[-LOG_TAIL_LINES:])
             raise failure(f"python {' '.join(arguments)} exited with {done.returncode}:\n{tail}")
         return done.stdout
 
