@@ -1,7 +1,9 @@
 """Write deploy/imported.txt: the files of libraries that the servers import, which an installation compiles at once.
 
-PYTHONPROFILEIMPORTTIME=1 make up RUN_DIR=.run/imports      # translate something, then Ctrl-C
-.venv/bin/python -m benchmarks.imports .run/imports/logs/*.log
+    PYTHONPROFILEIMPORTTIME=1 make up RUN_DIR=.run/imports 2>launcher.log      # translate something, then Ctrl-C
+    .venv/bin/python -m benchmarks.imports .run/imports/logs/*.log launcher.log
+
+Python then reports each import on standard error.
 """
 
 from __future__ import annotations

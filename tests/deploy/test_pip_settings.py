@@ -83,7 +83,8 @@ class Site:
     def _environment(self, pip: dict[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "TMPDIR"}}
         variables = {f"PIP_{name.replace('-', '_').upper()}": value for name, value in pip.items()}
-        return kept | NO_FILES | {"PIP_CACHE_DIR": str(self.folder / "cache")} | variables
+        # A cache of its own: a full one answers without its sources.
+        return kept | NO_FILES | {"PIP_CACHE_DIR": tempfile.mkdtemp(dir=self.folder)} | variables
 
     def _new_environment(self, path: str | None) -> Path:
         target = Path(path or self.folder / "an environment")
