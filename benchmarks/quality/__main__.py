@@ -35,6 +35,7 @@ from benchmarks.quality.first_words import (
 )
 from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
 from benchmarks.quality.markup_scores import MARKUP_COLUMNS, MarkupScore, score_markup
+from benchmarks.quality.named.contrasts import CONTRAST_COLUMNS, ContrastScore, read_contrasts, score_contrasts
 from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
 from benchmarks.quality.named.named_sentences import read_named
 from benchmarks.quality.samples import has_english, samples, tatoeba
@@ -62,7 +63,7 @@ from benchmarks.quality.targets import check_named, check_sentences
 from models.corpus import read_pairs
 from shared.languages import LanguagePair
 
-PARTS: Final = ("sentences", "named", "words", "shown", "paragraphs", "markup", "hostile")
+PARTS: Final = ("sentences", "named", "contrasts", "words", "shown", "paragraphs", "markup", "hostile")
 # Parts that take their texts from files of ``--pairs``.
 WITH_PAIRS: Final = frozenset({"sentences", "paragraphs", "markup", "hostile"})
 
@@ -81,6 +82,7 @@ class Figures:
 
     sentences: list[SentenceScore] = field(default_factory=list[SentenceScore])
     named: list[NamedScore] = field(default_factory=list[NamedScore])
+    contrasts: list[ContrastScore] = field(default_factory=list[ContrastScore])
     words: list[FirstWordScore] = field(default_factory=list[FirstWordScore])
     shown: list[ShownAnswer] = field(default_factory=list[ShownAnswer])
     paragraphs: list[ParagraphScore] = field(default_factory=list[ParagraphScore])
@@ -93,6 +95,7 @@ class Figures:
         lines = [
             *_section("Sentences", SENTENCE_COLUMNS, self.sentences),
             *_section("Names and numbers", NAMED_COLUMNS, self.named),
+            *_section("Contrasts", CONTRAST_COLUMNS, self.contrasts),
             *_section("First words", FIRST_WORD_COLUMNS, self.words),
             *_section("Sentences as they come out", SHOWN_COLUMNS, in_order(self.shown)),
             *_section("Paragraphs", PARAGRAPH_COLUMNS, self.paragraphs),
@@ -114,7 +117,7 @@ class Figures:
         """Return the figures for JSON."""
         rows = {
             name: [asdict(each) for each in getattr(self, name)]
-            for name in ("sentences", "named", "words", "shown", "paragraphs", "markup")
+            for name in ("sentences", "named", "contrasts", "words", "shown", "paragraphs", "markup")
         }
         caught = {f"{guard} {outcome}": count for (guard, outcome), count in self.caught.items()}
         return {**rows, "hostile": {kind: dict(counts) for kind, counts in self.hostile.items()}, "caught": caught}
@@ -177,6 +180,8 @@ async def _measure_written(
     """Measure the parts whose texts this repository has."""
     if "named" in options.parts and (sentences := read_named(str(pair))[: options.limit]):
         figures.named += [await score_named(system, pair, sentences) for system in compared]
+    if "contrasts" in options.parts:
+        figures.contrasts += [await score_contrasts(system, pair, read_contrasts()) for system in compared]
     if "words" in options.parts and pair.source == "en":
         figures.words.append(await score_first_words(whole, pair, read_first_words()))
     if "shown" in options.parts:
@@ -199,7 +204,9 @@ def main() -> int:
     add_names(parser, "--parts", PARTS)
     options = parser.parse_args()
     if options.pairs is None and (needing := WITH_PAIRS & set(options.parts)):
-        parser.error(f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,words,shown")
+        parser.error(
+            f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,contrasts,words,shown"
+        )
     if options.publish and "shown" not in options.parts:
         parser.error("--publish needs the part shown")
     phrasebook = [row.english for file in options.phrasebook or () for row in read_pairs(file)]
