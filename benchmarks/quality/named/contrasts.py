@@ -1,6 +1,6 @@
 """Sentences in which one word changes the sense: weekdays, months, negations, names, numbers.
 
-``contrasts.tsv``: language<TAB>sentence<TAB>names<TAB>numbers<TAB>weekdays and months<TAB>"not" if it is negated. Each goes into
+``contrasts.tsv``: sentence<TAB>language<TAB>names<TAB>numbers<TAB>weekdays and months<TAB>"not" if it is negated. Each goes into
 every other language with English on one side. The judge shares no code with the guards.
 """
 
@@ -130,7 +130,7 @@ def read_contrasts(file: Path = FILE) -> list[ContrastSentence]:
             frozenset(items(calendar)),
             negation == NEGATED,
         )
-        for language, text, names, numbers, calendar, negation in rows
+        for text, language, names, numbers, calendar, negation in rows
     ]
 
 
