@@ -33,6 +33,10 @@ _DATE_BEFORE: Final = re.compile(
     r"|a|desde|hasta|este|para)|\d(?:st|nd|rd|th|\.)?,?)[\s-]$",
     re.IGNORECASE,
 )
+# Frau Sommer, Mr Friday.
+_TITLE_BEFORE: Final = re.compile(
+    r"\b(?:Herrn?|Frau|Fräulein|Mr|Mrs|Ms|Miss|Dr|Prof|M|Mme|Monsieur|Madame|Sra?|[Ss]eñora?|Don|Doña)\.? $"
+)
 # "May I come in?"
 _SENTENCE_BEFORE: Final = re.compile(r"(?:^|[.!?…:][\"'”’»)]*\s+)[\"'“„«‘(\s]*$")
 _DAY_BEHIND: Final = re.compile(r",? \d{1,4}(?!\w)|\s?\d{1,2}(?:st|nd|rd|th)")
@@ -97,6 +101,8 @@ def _phrase_at(
         entry = words.phrases.get(" ".join(token for token, _, _ in phrase))
         if entry is not None and _BETWEEN.issuperset(gaps):
             return count, entry
+    if words.part_ends.isdisjoint((word[:LEAST_PART], word[-LEAST_PART:])):
+        return 1, None
     inside = [entry for part, entry in words.parts.items() if word.startswith(part) or word.endswith(part)]
     readings = tuple(reading for entry in inside for reading in entry.readings)
     return 1, CalendarEntry(readings, is_demanded=False) if inside and len(word) > LEAST_PART else None
@@ -110,8 +116,11 @@ def _mention(text: str, start: int, end: int, entry: CalendarEntry, words: Calen
     ):
         is_demanded = False
     is_demanded = is_demanded and not _is_beside_a_time(text, start, end, entry)
+    before = text[max(0, start - _BEFORE_CHARS) : start]
+    if written[0].isupper() and _TITLE_BEFORE.search(before):
+        return CalendarMention(start, end, entry.readings, is_demanded, may_be_name=True)
     if word in words.first_names and written[0].isupper():
-        is_date = _DATE_BEFORE.search(text[max(0, start - _BEFORE_CHARS) : start]) or _DAY_BEHIND.match(text, end)
+        is_date = _DATE_BEFORE.search(before) or _DAY_BEHIND.match(text, end)
         may_be_name = not is_date
     return CalendarMention(start, end, entry.readings, is_demanded, may_be_name)
 

@@ -85,13 +85,15 @@ class CalendarEntry:
 class CalendarWords:
     """A language's phrases in lower case, each of words with single blanks between.
 
-    ``longest``: words of the longest phrase, by its first. ``parts``: words that begin or end compounds. ``pattern`` finds the
+    ``longest``: words of the longest phrase, by its first. ``parts``: words that begin or end compounds, and ``part_ends`` their
+    first and last LEAST_PART letters. ``pattern`` finds the
     phrases of a language without blanks.
     """
 
     phrases: Mapping[str, CalendarEntry]
     longest: Mapping[str, int]
     parts: Mapping[str, CalendarEntry]
+    part_ends: frozenset[str]
     first_names: frozenset[str]
     small_weak: frozenset[str]
     pattern: re.Pattern[str] | None
@@ -137,7 +139,10 @@ def calendar_words_of(language: str) -> CalendarWords | None:
     pattern = None
     if language in EAST_ASIAN:
         pattern = re.compile("|".join(map(re.escape, sorted(phrases, key=len, reverse=True))))
-    return CalendarWords(phrases, longest, parts, frozenset(file.first_names), frozenset(file.small_weak), pattern)
+    part_ends = frozenset(end for part in parts for end in (part[:LEAST_PART], part[-LEAST_PART:]))
+    return CalendarWords(
+        phrases, longest, parts, part_ends, frozenset(file.first_names), frozenset(file.small_weak), pattern
+    )
 
 
 def _names(language: str, width: str) -> Iterator[tuple[str, str]]:
