@@ -144,10 +144,9 @@ def continues(place: Place) -> bool:
         return True
     if _is_inside_name(place) or _is_quoting(place) or _DASH_AND_SMALL.match(place.after):
         return True
-    after = place.after.lstrip("¿¡")[:1]
-    if after.islower() and (
-        _FULL_STOP.search(place.before) or (after != place.after[0] and _ELLIPSIS.search(place.before))
-    ):
+    if place.after[0].islower() and _FULL_STOP.search(place.before):
+        return True
+    if place.after[0] in "¿¡" and place.after[1:2].islower() and _ELLIPSIS.search(place.before):
         return True
     return not _is_opened(place) and _belongs_to_next(place)
 

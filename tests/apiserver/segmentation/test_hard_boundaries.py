@@ -15,8 +15,8 @@ from apiserver.segmentation.sentence_splitter import sentence_ends
 
 FILE = Path(__file__).with_name("hard_boundaries.tsv")
 END, INSIDE = "‖", "¦"
-# Shares of the places that were right when this file was written.
-LEAST = {"en": 0.891, "de": 0.754, "fr": 0.680, "es": 0.792, "ja": 0.766, "zh": 0.655, "ko": 0.533}
+LANGUAGES = ("en", "de", "fr", "es", "ja", "zh", "ko")
+LEAST = 0.95
 
 
 class Judged(NamedTuple):
@@ -57,8 +57,8 @@ def test_there_are_300_places() -> None:
     assert sum(line.count(END) + line.count(INSIDE) for line in FILE.read_text(encoding="utf-8").splitlines()) >= 300
 
 
-@pytest.mark.parametrize("language", LEAST)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_hard_boundaries_are_found(language: str) -> None:
     rows = [row for row in judged() if row.language == language]
     missed = [f"{row.expected}\n{row.split}" for row in rows if row.wrong]
-    assert share(rows) >= LEAST[language], "\n\n".join(missed)
+    assert share(rows) >= LEAST, "\n\n".join(missed)
