@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -94,18 +93,22 @@ def run_command(options: argparse.Namespace, language: str) -> list[str]:
 def start(command: Sequence[str], folder: Path, language: str) -> int:
     """Run a command in a session of its own; return its process id."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    with log_file(folder, language).open("ab") as log:
-        process = subprocess.Popen(
-            ["nice", "-n", str(NICEST), *command],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    pid_file(folder, language).write_text(str(process.pid), encoding="utf-8")
-    return process.pid
+    # Both programs become the next one, so that the id is the run's.
+    program = ["env", f"--chdir={ROOT}", "nice", "-n", str(NICEST), *command]
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    pid = os.posix_spawnp(
+        program[0],
+        program,
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(log_file(folder, language)), append, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    pid_file(folder, language).write_text(str(pid), encoding="utf-8")
+    return pid
 
 
 def stop(folder: Path) -> None:

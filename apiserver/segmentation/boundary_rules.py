@@ -1,4 +1,4 @@
-"""Boundary rules: sentence ends that the library invents, and those that it misses.
+"""Boundary rules: sentence ends that the library invents or misses.
 
 Each reads a bounded number of characters around its place, so that a text costs linear time.
 """
@@ -96,7 +96,7 @@ class Place(NamedTuple):
         return _WORDS.get(self.language, _NO_WORDS)
 
     def abbreviations(self) -> set[str]:
-        """Return the word before the full stop, and the letters with full stops that end there, if any."""
+        """Return the word before the full stop, and letters such as z.b."""
         word, letters = _LAST_WORD.search(self.before), _LETTERS.search(self.before)
         found = {word[1]} if word else set[str]()
         found |= {letters[1].replace(" ", "").removesuffix(".")} if letters else set()
@@ -110,7 +110,7 @@ class Place(NamedTuple):
 
 
 def possible_ends(text: str, language: str) -> Iterator[int]:
-    """Yield places that may be ends, whether or not the library finds them."""
+    """Yield places that may be ends, found by the library or not."""
     for match in (_WIDE if language in _DENSE else _SPACED).finditer(text):
         yield match.end()
 
@@ -122,7 +122,7 @@ def place_at(text: str, start: int, end: int, language: str, *, is_small: bool) 
 
 
 def is_missed(place: Place) -> bool:
-    """Return whether a sentence ends there although the library does not say so."""
+    """Return whether a sentence ends there that the library missed."""
     if place.is_small and place.words.openers:
         return _ends_small(place)
     if place.language in _DENSE:
@@ -137,7 +137,7 @@ def is_missed(place: Place) -> bool:
 
 
 def continues(place: Place) -> bool:
-    """Return whether the sentence goes on there although the library says that it ends."""
+    """Return whether the sentence goes on where the library ends it."""
     if place.is_small and place.words.openers:
         return not _ends_small(place)
     if len(place.before) <= _INITIAL_CHARS and _INITIAL.fullmatch(place.before) and not _is_opened(place):
@@ -152,7 +152,7 @@ def continues(place: Place) -> bool:
 
 
 def _is_opened(place: Place) -> bool:
-    """Return whether the next word begins a sentence behind a full stop, and no title stands before it."""
+    """Return whether the next word begins a sentence, and follows no title."""
     is_full_stop = _FULL_STOP.search(place.before) is not None
     return is_full_stop and place.opener() is not None and not place.abbreviations() & place.words.before_names
 
@@ -172,7 +172,7 @@ def _belongs_to_next(place: Place) -> bool:
 
 
 def _is_inside_name(place: Place) -> bool:
-    """Return whether the mark belongs to a name, a title or an abbreviation without blanks."""
+    """Return whether the mark is part of a name or abbreviation."""
     first, last = place.after[0], place.before[-1]
     if last == "." and ((first.isascii() and (first.isalnum() or first == "-")) or first in "ºª"):
         return True
@@ -182,7 +182,10 @@ def _is_inside_name(place: Place) -> bool:
 
 
 def _is_quoting(place: Place) -> bool:
-    """Return whether a sentence goes on behind a quotation: with a verb of speech, or a particle."""
+    """Return whether a sentence goes on behind a quotation.
+
+    It does with a verb of speech, or with a particle.
+    """
     pattern = _QUOTING.get(place.language)
     if place.language == "ja":
         return place.before[-1] in "」』" and pattern is not None and pattern.match(place.after) is not None

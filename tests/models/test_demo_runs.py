@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -49,6 +51,7 @@ async def test_run_is_known_until_it_is_stopped(tmp_path: Path) -> None:
     await wait_until(lambda: running(tmp_path, "de") == pid, within=30)
     stop(tmp_path)
     assert running(tmp_path, "de") is None
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGTERM
 
 
 def test_other_process_of_that_id_is_no_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Calendar guard: weekdays, months, seasons, halves of the day and relative days that a translation lost or changed.
+"""Calendar guard: days, months and times that a translation changed (docs/decisions/0039-calendar-guard.md).
 
 - ``changed_calendar``: compares a text with its translation.
 - ``calendar_reader``: the calendar words of a text.

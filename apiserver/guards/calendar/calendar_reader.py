@@ -57,7 +57,10 @@ _DATE_CHARS: Final = 3
 
 
 class CalendarMention(NamedTuple):
-    """Calendar word of a text, and what it may mean; ``may_be_name``: a person or place may be called so."""
+    """Calendar word of a text, and what it may mean.
+
+    ``may_be_name``: a person or place may be called so.
+    """
 
     start: int
     end: int
@@ -67,7 +70,7 @@ class CalendarMention(NamedTuple):
 
 
 def read_calendar(text: str, language: str) -> Iterator[CalendarMention]:
-    """Yield the calendar words of a text; none of a language without words."""
+    """Yield a text's calendar words; none of a language without a file."""
     words = calendar_words_of(language)
     if words is None:
         return
@@ -93,7 +96,7 @@ def read_calendar(text: str, language: str) -> Iterator[CalendarMention]:
 def _phrase_at(
     text: str, tokens: list[tuple[str, int, int]], place: int, words: CalendarWords
 ) -> tuple[int, CalendarEntry | None]:
-    """Return the longest phrase that begins at a token: how many words, and what they mean."""
+    """Return how many words the phrase at a token has, and its meaning."""
     word = tokens[place][0]
     for count in range(min(words.longest.get(word, 0), len(tokens) - place), 0, -1):
         phrase = tokens[place : place + count]

@@ -1,4 +1,4 @@
-"""Calendar words: a language's weekdays, months, seasons, halves of the day and relative days.
+"""Calendar words: what a language calls days, months and their parts.
 
 The full names of weekdays and months are CLDR's. ``words/TAG.toml`` has the rest: words and phrases between commas, by what they
 mean. A meaning is one or several readings, "|" between them; a reading has values that a text must all have, "+" between them.
@@ -74,7 +74,7 @@ class CalendarFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CalendarEntry:
-    """Meaning of a word or phrase; ``is_short``: it counts beside a number only."""
+    """Meaning of a phrase; ``is_short``: it counts beside a number only."""
 
     readings: tuple[Reading, ...]
     is_demanded: bool
@@ -83,7 +83,7 @@ class CalendarEntry:
 
 @dataclass(frozen=True, slots=True)
 class CalendarWords:
-    """A language's phrases in lower case, each of words with single blanks between.
+    """A language's phrases: words in lower case with single blanks between.
 
     ``longest``: words of the longest phrase, by its first. ``parts``: words that begin or end compounds, and ``part_ends`` their
     first and last LEAST_PART letters. ``pattern`` finds the
@@ -146,7 +146,10 @@ def calendar_words_of(language: str) -> CalendarWords | None:
 
 
 def _names(language: str, width: str) -> Iterator[tuple[str, str]]:
-    """Yield CLDR's names of weekdays and months; months that are numerals, and weekdays of one character, are no words."""
+    """Yield CLDR's names of weekdays and months.
+
+    Months that are numerals, and weekdays of one character, are no words.
+    """
     locale = locale_of(language)
     if locale is None or (language in EAST_ASIAN and width != "wide"):
         return

@@ -21,7 +21,7 @@ def load_calendar(pairs: Iterable[LanguagePair]) -> None:
 
 
 def changed_calendar(source: str, translation: str, pair: LanguagePair) -> tuple[str, ...]:
-    """Return the weekdays, months, seasons, halves and relative days that were lost, as the source writes them.
+    """Return the changed calendar words, as the source writes them.
 
     If only the translation has others: the translation's. Of other languages, only months beside a day that were copied.
     """
@@ -47,7 +47,7 @@ def unmatched(mentions: Iterable[CalendarMention], others: Sequence[CalendarMent
 
 
 def _is_kept_name(mention: CalendarMention, text: str, other: str) -> bool:
-    """Return whether a word that may be a name stands in the other text as it is: Miss April."""
+    """Recognise a name that the other text has as it is: Miss April."""
     return mention.may_be_name and text[mention.start : mention.end] in other
 
 

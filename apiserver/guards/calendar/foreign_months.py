@@ -1,4 +1,4 @@
-"""Foreign months: names of months beside a day, in any language of CLDR."""
+"""Foreign months: months beside a day, in any language of CLDR."""
 
 from __future__ import annotations
 

@@ -52,10 +52,10 @@ def _other_word(mention: CalendarMention, language: str, rng: random.Random) -> 
     values = frozenset[str]().union(*mention.readings)
     kind = next(kind for kind in KINDS if kind & mention.readings[0])
     words = calendar_words_of(language)
-    assert words is not None, "a mention comes from a language with words"
+    phrases = {} if words is None else words.phrases
     others = [
         phrase
-        for phrase, entry in words.phrases.items()
+        for phrase, entry in phrases.items()
         if entry.is_demanded and entry.readings[0] <= kind and values.isdisjoint(frozenset().union(*entry.readings))
     ]
     months = [

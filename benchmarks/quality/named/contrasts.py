@@ -106,9 +106,9 @@ class ContrastScore:
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of :data:`CONTRAST_COLUMNS`."""
-        told = sum(bool(each.warnings) for each in self.wrong)
+        admitted = sum(bool(each.warnings) for each in self.wrong)
         kept = share(self.calendar_kept, self.calendar)
-        warned = f"{told} of {len(self.wrong)}" if self.wrong else NONE
+        warned = f"{admitted} of {len(self.wrong)}" if self.wrong else NONE
         return (
             self.direction,
             self.system,

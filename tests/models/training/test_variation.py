@@ -135,9 +135,9 @@ def test_pairs_with_few_links_are_not_cut() -> None:
 
 def test_shares_decide_how_often() -> None:
     varied = vary(Shares(prefixes=0.5), ROWS)
-    assert sum(is_part for _, is_part in varied) == pytest.approx(150, abs=40)
+    assert sum(variant.is_part for variant in varied) == pytest.approx(150, abs=40)
     tagged = vary(Shares(placeholders=1.0), ROWS)
-    assert sum("<" in pair.english for pair, _ in tagged) > 200
+    assert sum("<" in variant.pair.english for variant in tagged) > 200
 
 
 NAMES = [Pair(f"{name} is here.", f"{name} ist hier.", "de") for name in ("Anna", "Tom", "Zuzana", "Rotterdam")]

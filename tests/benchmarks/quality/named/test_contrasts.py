@@ -58,7 +58,7 @@ def test_negation_is_found(text: str, language: str, expected: bool) -> None:
     assert is_negated(text, language) is expected
 
 
-async def test_score_counts_what_is_kept_and_told() -> None:
+async def test_score_counts_what_is_kept_and_said() -> None:
     sentences = [each for each in read_contrasts() if each.language == "en"][:4]
     replies = [
         Output("Die Bibliothek ist mittwochs geschlossen.", ["number-changed"]),
