@@ -25,6 +25,11 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def signal_of(pid: int) -> int:
+    """Return the signal that ended a child."""
+    return os.WTERMSIG(os.waitpid(pid, 0)[1])
+
+
 def command(data: Path, *more: str) -> list[str]:
     files = ["--data", str(data), "--init", "weights", "--out", str(data / "out")]
     return demo_runs.run_command(demo_runs.parse(["start", *files, *more]), "de")
@@ -51,7 +56,7 @@ async def test_run_is_known_until_it_is_stopped(tmp_path: Path) -> None:
     await wait_until(lambda: running(tmp_path, "de") == pid, within=30)
     stop(tmp_path)
     assert running(tmp_path, "de") is None
-    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGTERM
+    assert signal_of(pid) == signal.SIGTERM
 
 
 def test_other_process_of_that_id_is_no_run(tmp_path: Path) -> None:
