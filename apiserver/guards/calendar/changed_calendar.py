@@ -12,6 +12,7 @@ from shared.languages import LanguagePair, language_of
 
 # More are a calendar, a timetable or nonsense.
 MAX_MENTIONS: Final = 200
+MAX_CHARS: Final = 10_000  # more than any segment has
 
 
 def load_calendar(pairs: Iterable[LanguagePair]) -> None:
@@ -25,6 +26,8 @@ def changed_calendar(source: str, translation: str, pair: LanguagePair) -> tuple
 
     If only the translation has others: the translation's. Of other languages, only months beside a day that were copied.
     """
+    if max(len(source), len(translation)) > MAX_CHARS:
+        return ()
     languages = language_of(pair.source), language_of(pair.target)
     if not LANGUAGES.issuperset(languages):
         return tuple(dict.fromkeys(kept_months(source, translation, pair)))
