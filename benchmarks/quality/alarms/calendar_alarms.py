@@ -13,11 +13,12 @@ import random
 import statistics
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from apiserver.guards.calendar.calendar_reader import CalendarMention, read_calendar
-from apiserver.guards.calendar.calendar_words import MONTHS, WEEKDAYS, calendar_words_of
+from apiserver.guards.calendar.calendar_words import MONTHS, WEEKDAYS, CalendarEntry, calendar_words_of
 from apiserver.guards.calendar.changed_calendar import changed_calendar
 from benchmarks.harness.report import NONE, table
 from benchmarks.quality.alarms.name_alarms import MICROSECOND, SEED, Rows, pair_of, read_rows
@@ -52,7 +53,7 @@ def _other_word(mention: CalendarMention, language: str, rng: random.Random) -> 
     values = frozenset[str]().union(*mention.readings)
     kind = next(kind for kind in KINDS if kind & mention.readings[0])
     words = calendar_words_of(language)
-    phrases = {} if words is None else words.phrases
+    phrases: Mapping[str, CalendarEntry] = {} if words is None else words.phrases
     others = [
         phrase
         for phrase, entry in phrases.items()
