@@ -96,7 +96,7 @@ def read_calendar(text: str, language: str) -> Iterator[CalendarMention]:
 def _phrase_at(
     text: str, tokens: list[tuple[str, int, int]], place: int, words: CalendarWords
 ) -> tuple[int, CalendarEntry | None]:
-    """Return how many words the phrase at a token has, and its meaning."""
+    """Return a phrase's length in words, and its meaning."""
     word = tokens[place][0]
     for count in range(min(words.longest.get(word, 0), len(tokens) - place), 0, -1):
         phrase = tokens[place : place + count]

@@ -50,7 +50,7 @@ def unmatched(mentions: Iterable[CalendarMention], others: Sequence[CalendarMent
 
 
 def _is_kept_name(mention: CalendarMention, text: str, other: str) -> bool:
-    """Recognise a name that the other text has as it is: Miss April."""
+    """Recognise a name that the other text copies: Miss April."""
     return mention.may_be_name and text[mention.start : mention.end] in other
 
 
