@@ -203,6 +203,7 @@ bench-guards: dev  ## Count the guards' false alarms on reference translations. 
 	@$(BIN)/python -m benchmarks.quality.alarms.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.name_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.number_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.alarms.calendar_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv CHARS=)
 	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT) \

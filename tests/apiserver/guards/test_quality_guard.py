@@ -158,6 +158,11 @@ def test_changed_number_is_a_loss(
     assert found == ([] if values is None else [("number-changed", values)])
 
 
+def test_changed_calendar_word_is_a_loss_tried_again(guard: QualityGuard) -> None:
+    losses = guard.find_losses("Closed on Mondays.", "Sonntags geschlossen.", LanguagePair("en", "de"))
+    assert [(issue.code, issue.values, issue.retried) for issue in losses] == [("date-changed", ("Mondays",), True)]
+
+
 @pytest.mark.parametrize(
     ("pair", "source", "output", "expected"),
     [

@@ -148,7 +148,7 @@ async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: Tex
     "text",
     [
         "Tea is here.\n\n  Dad is there. \t Cake is gone.\r\n",
-        " Hello {name}, it is 5.5 km to https://x.org today. ",
+        " Hello {name}, it is 5.5 km to https://x.org again. ",
         "Red. Tea. Hat. Car. Dog. Cat. Sun. Sea. Air. Ice. Oak.",
     ],
 )
