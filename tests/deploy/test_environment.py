@@ -134,7 +134,7 @@ def test_untranslatable_settings_make_pip_install(fake: FakePython, capsys: pyte
     assert "a minute more: uv has no equivalent of pip's no-binary\n" in capsys.readouterr().out
 
 
-def test_damaged_environment_is_made_again(fake: FakePython, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_environment_is_created_again(fake: FakePython, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without uv's cache, whose files are links to the damaged ones."""
     fake.fail("*lockfiles.py*")
     created: list[Path] = []
