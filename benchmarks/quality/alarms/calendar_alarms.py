@@ -57,7 +57,9 @@ def _other_word(mention: CalendarMention, language: str, rng: random.Random) -> 
     others = [
         phrase
         for phrase, entry in phrases.items()
-        if entry.is_demanded and entry.readings[0] <= kind and values.isdisjoint(frozenset[str]().union(*entry.readings))
+        if entry.is_demanded
+        and entry.readings[0] <= kind
+        and values.isdisjoint(frozenset[str]().union(*entry.readings))
     ]
     months = [
         f"{number}{'월' if language == 'ko' else '月'}" for number, value in enumerate(MONTHS, 1) if value not in values
