@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from starlette.routing import compile_path
 
 from proxy.api import translate
 from proxy.api.compat import deepl, deeplx, extensions, libretranslate
@@ -197,10 +198,12 @@ async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes,
 
 
 def _refuse_path(api: CompatApi) -> Handler:
+    patterns = [(route, compile_path(_served_paths(api, route)[0])[0]) for route in api.routes]
+
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
         methods = {
-            method for route in api.routes if _served_paths(api, route)[0] == path for method in _served_methods(route)
+            method for route, pattern in patterns if pattern.fullmatch(path) for method in _served_methods(route)
         }
         shown = mask_secrets(path)
         if methods:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -150,6 +151,15 @@ async def test_wrong_paths_and_methods_are_refused(running: RunningProxy, row: A
     wrong = await running.client.delete(row.full_path)
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
     row.error_of(wrong.content)
+
+
+async def test_wrong_method_names_the_methods_of_every_path(running: RunningProxy) -> None:
+    """TRACE is in none; a path with an id in it is one, too."""
+    served = [(api.prefix, route) for api in APIS for route in api.routes]
+    for prefix, route in served:
+        path = prefix if route.path == "/" else prefix + re.sub(r"{[^}]*}", "1", route.path)
+        answer = await running.client.request("TRACE", path)
+        assert (answer.status_code, set(route.methods) <= set(answer.headers["allow"].split(", "))) == (405, True), path
 
 
 @every_row
