@@ -100,7 +100,7 @@ test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections in
 	@$(BIN)/python -m tests.edge.install
 
 # Minutes that each may take on two busy cores, as in CONTRIBUTING.md.
-BUDGETS := test:10 test-clients:6 test-page:5 test-edge:2 test-smoke:10
+BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-smoke:10
 
 test-all:  ## Run everything that needs no Docker; print how long each part took.
 	@for part in $(BUDGETS); do \

@@ -224,12 +224,12 @@ async def test_second_ctrl_c_kills_at_once(site: Site) -> None:
 async def test_killed_launcher_leaves_nothing_and_restarts(site: Site) -> None:
     """The guard ends the servers and what they started; the next run just works."""
     launcher = await site.launch_until_ready()
-    assert len(site.processes.alive()) == 8
+    assert len(site.processes.alive()) == 9
     launcher.kill()
     launcher.wait()
     again = site.launch()
     await wait_until(lambda: site.processes.said().count("Ctrl-C stops everything") == 2, within=60)
-    assert len(site.processes.alive()) == 8
+    assert len(site.processes.alive()) == 9
     again.terminate()
     assert again.wait(timeout=10) == 0
     assert site.processes.commands() == []

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.glossaries.glossary import GLOSSARY_BODY_BYTES
@@ -70,26 +70,18 @@ ANY_JSON = st.recursive(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def fake() -> AsyncGenerator[FakeReplica]:
     one = FakeReplica("en>de", "de>en", "en>fr", "en>zh-Hant")
     async with replicas(one):
         yield one
 
 
-@pytest.fixture(scope="module")
-async def lasting(fake: FakeReplica, _shared_redis: RedisServer) -> AsyncGenerator[RunningProxy]:
-    async with proxy([fake], _shared_redis.url, redis_timeout=5.0) as one:
+@pytest.fixture
+async def running(fake: FakeReplica, redis: RedisServer) -> AsyncGenerator[RunningProxy]:
+    async with proxy([fake], redis.url, redis_timeout=5.0) as one:
         one.client.headers.update(KEY)
         yield one
-
-
-@pytest.fixture
-def running(lasting: RunningProxy, fake: FakeReplica, redis: RedisServer) -> RunningProxy:
-    """Return the module's proxy; its Redis is empty."""
-    del redis
-    fake.requests.clear()
-    return lasting
 
 
 def check_error(answer: httpx.Response, status: int) -> str:
@@ -112,16 +104,16 @@ async def translate(running: RunningProxy, text: str = "An invoice.", **fields: 
 
 
 @pytest.mark.parametrize("prefix", ["", "/deepl"])
-async def test_word_is_needed_on_every_path(redis: RedisServer, prefix: str) -> None:
+@pytest.mark.parametrize(("method", "path", "body"), PATHS)
+async def test_word_is_needed_on_every_path(redis: RedisServer, prefix: str, method: str, path: str, body: Any) -> None:
     async with proxy(["http://127.0.0.1:1"], redis.url, ready=False, redis_timeout=5.0) as one:
-        for method, path, body in PATHS:
-            answer = await one.client.request(method, prefix + path, json=body)
-            assert "DeepL-Auth-Key" in check_error(answer, 403)
-            answer = await one.client.request(method, prefix + path, json=body, headers=KEY)
-            if NEVER in path:
-                assert NEVER in check_error(answer, 404)
-            else:
-                assert answer.status_code == (201 if method == "POST" else 200), path
+        answer = await one.client.request(method, prefix + path, json=body)
+        assert "DeepL-Auth-Key" in check_error(answer, 403)
+        answer = await one.client.request(method, prefix + path, json=body, headers=KEY)
+        if NEVER in path:
+            assert NEVER in check_error(answer, 404)
+        else:
+            assert answer.status_code == (201 if method == "POST" else 200)
 
 
 async def test_refused_keys_and_others_glossaries(redis: RedisServer, fake: FakeReplica) -> None:
@@ -358,6 +350,7 @@ async def test_too_many_found_entries_are_reported(running: RunningProxy, fake: 
     assert len(fake.requests[-1].body["terms"]) == MAX_PHRASES
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=ANY_JSON, sent_as=st.sampled_from(["json", "form", "multipart"]), index=st.integers(0, len(PATHS) - 1))
 async def test_any_fields_get_deepls_answer(running: RunningProxy, body: Any, sent_as: str, index: int) -> None:
     method, path, _ = PATHS[index]
@@ -371,6 +364,7 @@ async def test_any_fields_get_deepls_answer(running: RunningProxy, body: Any, se
     check_any(await running.client.request(method, path, **sent))
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.binary(max_size=60) | st.text('{}[]"\t,:\n\\ab', max_size=40).map(str.encode),
     content_type=st.sampled_from(["application/json", FORM, "multipart/form-data; boundary=a", "text/plain", ""]),
@@ -385,6 +379,7 @@ async def test_any_bytes_get_deepls_answer(
     check_any(await running.client.request(method, where, content=body, headers={"Content-Type": content_type}))
 
 
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(entries=st.text(max_size=60), entries_format=st.sampled_from(["tsv", "csv"]))
 async def test_any_entries_are_kept_or_refused(running: RunningProxy, entries: str, entries_format: str) -> None:
     answer = await running.client.post(
