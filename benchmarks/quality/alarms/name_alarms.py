@@ -152,7 +152,7 @@ def main() -> None:
     print("\nNames guard on reference translations\n", *table(headings, alarms), sep="\n")
     headings = ("direction", "sentences with a name", *(f"{change}, % found" for change in CHANGES))
     print("\nChanged names in references\n", *table(headings, [found_row(each) for each in rows]), sep="\n")
-    unseen = [unseen_row(file.stem) for file in sorted(FOLDER.glob("*.tsv"))]
+    unseen = [unseen_row(file.stem) for file in sorted(FOLDER.glob("*-*.tsv"))]
     print("\nUnseen names\n", *table(("direction", "names", "candidates, %"), unseen), sep="\n")
 
 
