@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.routing import compile_path
 
 from proxy.api import translate
 from proxy.api.compat import deepl, deeplx, extensions, libretranslate
@@ -198,7 +198,8 @@ async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes,
 
 
 def _refuse_path(api: CompatApi) -> Handler:
-    patterns = [(route, compile_path(_served_paths(api, route)[0])[0]) for route in api.routes]
+    # Paths have letters, digits and slashes beside their {names}.
+    patterns = [(route, re.compile(re.sub(r"{\w+}", "[^/]+", _served_paths(api, route)[0]))) for route in api.routes]
 
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
