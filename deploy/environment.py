@@ -112,7 +112,10 @@ class Environment:
             venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(self.path)
 
     def _install_packages(self, environment: Mapping[str, str]) -> None:
-        listing = self._run("-m", "pip", "config", "list", environment=environment, failure=EnvironmentBrokenError)
+        # URLs in it may have passwords.
+        listing = self._run(
+            "-m", "pip", "config", "list", environment=environment, failure=EnvironmentBrokenError, is_secret=True
+        )
         try:
             with step(f"fetching {read_lines(UV)[0]}"):
                 self._run(*PIP_INSTALL, "--no-compile", "--require-hashes", "-r", str(UV), environment=environment)
@@ -156,13 +159,14 @@ class Environment:
         *arguments: str,
         environment: Mapping[str, str] | None = None,
         failure: type[EnvironmentFailedError] = EnvironmentFailedError,
+        is_secret: bool = False,
     ) -> str:
-        """Run the environment's Python; return its output, which the log and errors have too."""
+        """Run the environment's Python; return its output, which the log and errors have too unless it is secret."""
         command = [self.python, "-I", *arguments]
         done = subprocess.run(
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
-        output = done.stdout + done.stderr
+        output = done.stderr if is_secret else done.stdout + done.stderr
         with (self.path / INSTALL_LOG).open("a") as log:
             log.write(output)
         if done.returncode:

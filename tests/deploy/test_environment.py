@@ -134,6 +134,17 @@ def test_untranslatable_settings_make_pip_install(fake: FakePython, capsys: pyte
     assert "a minute more: uv has no equivalent of pip's no-binary\n" in capsys.readouterr().out
 
 
+def test_password_of_an_index_is_in_no_log(fake: FakePython) -> None:
+    python = fake.environment.python
+    python.write_text(
+        python.read_text()
+        + 'case "$*" in *config?list) echo "global.index-url=\'https://me:secret@index.test/\'";; esac\n'
+    )
+    fake.environment.install()
+    assert "secret" not in (fake.environment.path / "install.log").read_text()
+    assert "secret" not in fake.notes.read_text(), "nor in a list of processes"
+
+
 def test_damaged_environment_is_created_again(fake: FakePython, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without uv's cache, whose files are links to the damaged ones."""
     fake.fail("*lockfiles.py*")
