@@ -5,4 +5,5 @@
 - ``name_alarms``: the names guard.
 - ``name_words``: makes the names guard's lists of words.
 - ``number_alarms``: the numbers guard.
+- ``references``: right translations by direction, and the programs' options.
 """

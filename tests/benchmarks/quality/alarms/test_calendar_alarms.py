@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.guards.calendar.changed_calendar import changed_calendar
 from benchmarks.quality.alarms.calendar_alarms import CHANGES, alarm_row, changed, demanded, found_row
-from benchmarks.quality.alarms.name_alarms import Rows
+from benchmarks.quality.alarms.references import Rows
 from shared.languages import LanguagePair
 
 ROWS = Rows("en-de", [("on Mondays", "am Montag"), ("tomorrow", "morgen"), ("She sleeps.", "Sie schläft.")])
