@@ -41,8 +41,6 @@ _TITLE_BEFORE: Final = re.compile(
 _SENTENCE_BEFORE: Final = re.compile(r"(?:^|[.!?…:][\"'”’»)]*\s+)[\"'“„«‘(\s]*$")
 _DAY_BEHIND: Final = re.compile(r",? \d{1,4}(?!\w)|\s?\d{1,2}(?:st|nd|rd|th)")
 _BEFORE_CHARS: Final = 12
-
-
 # A half of the day beside a time belongs to the number: 20:00 is 8 in the evening (guards/numbers/dates_and_times.py).
 _HALVES: Final = frozenset({"morning", "noon", "afternoon", "evening", "night", "midnight"})
 _TIME_BEFORE: Final = re.compile(
