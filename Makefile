@@ -71,7 +71,7 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 	@$(BIN)/python -m tests.support.browser_install
 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
-	@$(PYTEST) -m "not engine and not system"
+	@$(PYTEST) -m "not engine and not system and not edge and not smoke"
 
 test-clients: clients  ## Run the real clients of other APIs against the running proxy with the demo models.
 	@$(PYTEST) -n 0 -m clients tests/clients
@@ -99,7 +99,7 @@ test-smoke: test-setup test-edge-setup  ## Run every target of this file in its 
 test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections into .cache/clients, from PyPI.
 	@$(BIN)/python -m tests.edge.install
 
-# Minutes that each may take on two busy cores.
+# Minutes that each may take on two busy cores, as in CONTRIBUTING.md.
 BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-smoke:10
 
 test-all:  ## Run everything that needs no Docker; print how long each part took.
@@ -203,6 +203,7 @@ bench-guards: dev  ## Count the guards' false alarms on reference translations. 
 	@$(BIN)/python -m benchmarks.quality.alarms.guard_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.name_alarms --pairs $(PAIRS)/*.valid.tsv
 	@$(BIN)/python -m benchmarks.quality.alarms.number_alarms --pairs $(PAIRS)/*.valid.tsv
+	@$(BIN)/python -m benchmarks.quality.alarms.calendar_alarms --pairs $(PAIRS)/*.valid.tsv
 
 bench-long: dev  ## Measure short requests during a long one; `make up` must run. (PAIRS=folder with en-de.train.tsv CHARS=)
 	@$(BIN)/python -m benchmarks.quality.long_text --pairs $(PAIRS)/en-de.train.tsv --url http://$(HOST):$(PORT) \

@@ -24,7 +24,7 @@ class ApiServerSettings(ServerSettings):
     model_config = SettingsConfigDict(env_prefix="APISERVER_")
     removed: ClassVar[Mapping[str, str]] = {
         "APISERVER_SHADOW_SHARE": (
-            "compare a new model on an idle server (make bench-quality) before it serves (docs/operations/model-changes.md)"
+            "compare a new model on an idle server before it serves (make bench-quality: benchmarks/README.md)"
         )
     }
 

@@ -3,6 +3,7 @@
 - ``harness/``: load generators, servers, targets and tables. Tests use it too.
 - ``calibration/``: how far confidence can be trusted, and what it costs.
 - ``connections/``: what idle connections and slow clients do to a proxy.
+- ``imports``: the files of libraries that a start imports.
 - ``origin/``: the experiment that the project began with: one model under several designs.
 - ``overload/``: up to four times as many requests as a fleet can serve.
 - ``proxy/``: our proxy against other ones.

@@ -2,6 +2,8 @@
 
 - ``environment``: makes the virtual environment match the locks; needs only a system Python.
 - ``lockfiles``: reads the locks, and compares an environment with them.
+- ``pip_settings``: translates pip's configuration into uv's variables.
+- ``bytecode``: compiles the installed libraries, what the servers import first.
 - ``local``: runs everything on one machine without Docker (``make up``).
 - ``launch_plan``: the servers and their ports, checked before the start.
 - ``supervisor``: watches one server, and starts it again when it dies, or leaves it down.

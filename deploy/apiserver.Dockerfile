@@ -31,14 +31,14 @@ RUN useradd --uid 10001 --user-group --home-dir /compiled --shell /usr/sbin/nolo
 
 FROM base AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/environment.py deploy/lockfiles.py deploy/
+COPY deploy/__init__.py deploy/lockfiles.py deploy/
 COPY requirements/pip.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
     python -m venv /venv \
     && PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --require-hashes --find-links /wheels \
         -r requirements/pip.txt
-# torch+cpu is not on PyPI: pip's own configuration is tried first, then the index in deploy/environment.py.
+# torch+cpu is not on PyPI: pip's own configuration is tried first, then the index in deploy/lockfiles.py.
 COPY requirements/torch-cpu.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
@@ -46,7 +46,7 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
         export PIP_CONFIG_FILE=/wheels/pip.conf; \
         set -- --require-hashes --no-deps --find-links /wheels -r requirements/torch-cpu.txt; \
         /venv/bin/pip install "$@" || /venv/bin/pip install "$@" \
-            --index-url "$(python -c 'from deploy.environment import TORCH_CPU_INDEX; print(TORCH_CPU_INDEX)')"; \
+            --index-url "$(python -c 'from deploy.lockfiles import TORCH_CPU_INDEX; print(TORCH_CPU_INDEX)')"; \
     fi
 # --no-deps: the lock has all dependencies, except those in requirements/excluded.txt.
 COPY requirements/apiserver-cpu.txt requirements/apiserver-cuda.txt requirements/excluded.txt requirements/

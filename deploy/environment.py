@@ -1,7 +1,7 @@
 """Make the virtual environment match the locks: `python3 -m deploy.environment`.
 
-Needs only a system Python. pip installs, because it reads the machine's pip configuration (index, certificates, folders
-with wheels). The two builds cannot share an environment, because each has its own `vllm` and torch: the default is
+Needs only a system Python. uv installs, from where the machine's pip is configured to look (deploy/pip_settings.py); pip
+fetches uv, and installs where uv cannot. The two builds cannot share an environment, because each has its own `vllm` and torch: the default is
 .venv for cpu and .venv-cuda for cuda, and the environment of another build is refused.
 """
 
@@ -19,19 +19,21 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deploy.lockfiles import BUILDS, DEV, PIP, TORCH_CPU, read_lines
+from deploy.lockfiles import BUILDS, DEV, PIP, TORCH_CPU, TORCH_CPU_INDEX, UV, read_lines
+from deploy.pip_settings import UntranslatableError, read_settings, translate
 
 PYTHONS = ((3, 11), (3, 12))
-# The source of torch+cpu if pip's own configuration has none.
-TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 STAMP = "pairway.json"
 INSTALL_LOG = "install.log"
-# pip prints the cause of a failure last.
-PIP_LOG_TAIL_LINES = 25
+# The cause of a failure is printed last.
+LOG_TAIL_LINES = 25
+# The locks have all dependencies but the excluded ones; both tools compare the hashes in them.
+PIP_INSTALL = ("-m", "pip", "install", "--no-deps", "--no-input")
+UV_INSTALL = ("-m", "uv", "pip", "install", "--no-deps", "--no-build")
 
 
 class EnvironmentFailedError(Exception):
@@ -58,12 +60,12 @@ class Environment:
     @property
     def locks(self) -> tuple[Path, ...]:
         """The locks to install."""
-        return (*BUILDS[self.build], DEV) if self.dev else BUILDS[self.build]
+        return (PIP, *BUILDS[self.build], DEV) if self.dev else (PIP, *BUILDS[self.build])
 
     def stamp(self) -> dict[str, str | bool]:
         """Return the identity of a finished environment; if it differs, install again."""
         digest = hashlib.sha256()
-        for lock in (PIP, *self.locks):
+        for lock in (UV, *self.locks):
             digest.update(lock.read_bytes())
         return {"build": self.build, "dev": self.dev, "locks": digest.hexdigest(), "at": str(self.path.resolve())}
 
@@ -88,90 +90,96 @@ class Environment:
         """Complete the environment, or replace it if it is damaged.
 
         Raises:
-            EnvironmentFailedError: pip failed, or the environment cannot be created.
+            EnvironmentFailedError: nothing can install, or the environment cannot be created.
         """
         stamp = self.path / STAMP
         stamp.unlink(missing_ok=True)
         try:
-            self._install_packages()
-        except EnvironmentBrokenError as error:
-            # A first installation has nothing to report.
-            if self.python.exists():
-                print(f"creating {self.path} again: {error}", flush=True)
+            if not self.python.exists():
+                self._create()
+            self._install_packages(os.environ)
+        except (EnvironmentBrokenError, OSError) as error:
+            print(f"creating {self.path} again: {error}", flush=True)
             self._create()
-            self._install_packages()
+            # Files of uv's cache are links to the environment's, and have the same damage.
+            self._install_packages({**os.environ, "PIP_NO_CACHE_DIR": "1"})
+        with step("compiling what the servers import"):
+            self._run("deploy/bytecode.py", "imported")
         stamp.write_text(json.dumps(self.stamp()))
 
     def _create(self) -> None:
         with step(f"creating {self.path} with Python {platform.python_version()}"):
-            try:
-                venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(self.path)
-            except (OSError, subprocess.CalledProcessError) as error:
-                raise EnvironmentFailedError(f"{self.path} cannot be created: {error}") from error
+            venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(self.path)
 
-    def _install_packages(self) -> None:
-        if not self._has_pip():
-            raise EnvironmentBrokenError(f"{self.python} does not run pip")
-        with step(f"upgrading pip to {read_lines(PIP)[0].removeprefix('pip==')}"):
-            self._pip("--require-hashes", "-r", str(PIP))
-        locks = [lock for lock in self.locks if lock != TORCH_CPU]
-        if TORCH_CPU in self.locks:
-            with step(f"installing {describe_torch_pin()} (200 MB, a minute or more)"):
-                self._install_torch_cpu()
-        # --no-deps: the locks have all dependencies, except those in requirements/excluded.txt.
-        count = len({line for lock in locks for line in read_lines(lock)})
-        with step(f"installing {count} packages as pinned in requirements/ (a minute or more)"):
-            self._pip("--require-hashes", *(argument for lock in locks for argument in ("-r", str(lock))))
+    def _install_packages(self, environment: Mapping[str, str]) -> None:
+        # URLs in it may have passwords.
+        listing = self._run(
+            "-m", "pip", "config", "list", environment=environment, failure=EnvironmentBrokenError, is_secret=True
+        )
+        try:
+            with step(f"fetching {read_lines(UV)[0]}"):
+                self._run(*PIP_INSTALL, "--no-compile", "--require-hashes", "-r", str(UV), environment=environment)
+            uv = translate(read_settings(listing, environment), environment)
+            self._install_locks(UV_INSTALL, {**uv, "UV_PYTHON": str(self.python.absolute())})
+        except (EnvironmentFailedError, UntranslatableError) as error:
+            reason = (
+                error if isinstance(error, UntranslatableError) else f"uv cannot ({self.path / INSTALL_LOG} says why)"
+            )
+            print(f"pip installs, which takes a minute more: {reason}", flush=True)
+            self._install_locks(PIP_INSTALL, environment)
         with step("comparing the installed packages with the locks"):
-            self._verify()
+            self._run("deploy/lockfiles.py", *map(str, self.locks), failure=EnvironmentBrokenError)
 
-    def _has_pip(self) -> bool:
-        try:
-            done = subprocess.run([self.python, "-I", "-m", "pip", "--version"], capture_output=True, check=False)
-        except OSError:
-            return False
-        return done.returncode == 0
+    def _install_locks(self, install: Sequence[str], environment: Mapping[str, str]) -> None:
+        if TORCH_CPU in self.locks:
+            with step(f"installing {describe_torch_pin()} (200 MB)"):
+                self._install_torch_cpu(*install, "-r", str(TORCH_CPU), environment=environment)
+        locks = [lock for lock in self.locks if lock != TORCH_CPU]
+        count = len({line for lock in locks for line in read_lines(lock)})
+        with step(f"installing {count} packages as pinned in requirements/"):
+            self._run(
+                *install, *(argument for lock in locks for argument in ("-r", str(lock))), environment=environment
+            )
 
-    def _install_torch_cpu(self) -> None:
-        # pip itself requires the hash where the pin has one.
+    def _install_torch_cpu(self, *command: str, environment: Mapping[str, str]) -> None:
         try:
-            self._pip("-r", str(TORCH_CPU))
+            self._run(*command, environment=environment)
         except EnvironmentFailedError as own_error:
             try:
-                self._pip("-r", str(TORCH_CPU), "--index-url", TORCH_CPU_INDEX)
+                self._run(*command, "--index-url", TORCH_CPU_INDEX, environment=environment)
             except EnvironmentFailedError as index_error:
                 raise EnvironmentFailedError(
-                    f"{describe_torch_pin()} was not found by this machine's pip configuration:\n{own_error}\n"
-                    f"and not at {TORCH_CPU_INDEX}:\n{index_error}\n"
-                    "Give pip a source that has it, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up"
+                    f"{describe_torch_pin()} is neither where pip is configured to look nor at {TORCH_CPU_INDEX}. "
+                    f"Give pip a source, for example a folder with the wheel: PIP_FIND_LINKS=/folder make up\n"
+                    f"{own_error}\n{index_error}"
                 ) from index_error
 
-    def _pip(self, *arguments: str) -> None:
-        """Run pip, with its output to the log and into errors."""
-        command = [self.python, "-I", "-m", "pip", "install", "--no-deps", "--no-input", *arguments]
+    def _run(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        failure: type[EnvironmentFailedError] = EnvironmentFailedError,
+        is_secret: bool = False,
+    ) -> str:
+        """Run the environment's Python; return its output, which the log and errors have too unless it is secret."""
+        command = [self.python, "-I", *arguments]
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
+        output = done.stderr if is_secret else done.stdout + done.stderr
         with (self.path / INSTALL_LOG).open("a") as log:
-            log.write(done.stdout)
+            log.write(output)
         if done.returncode:
-            tail = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-PIP_LOG_TAIL_LINES:])
-            raise EnvironmentFailedError(f"pip install {' '.join(arguments)} exited with {done.returncode}:\n{tail}")
-
-    def _verify(self) -> None:
-        command = [self.python, "-m", "deploy.lockfiles", *map(str, self.locks)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise EnvironmentBrokenError(f"the installed packages differ from the locks:\n{done.stdout}")
+            tail = "\n".join(f"  {line}" for line in output.splitlines()[-LOG_TAIL_LINES:])
+            raise failure(f"python {' '.join(arguments)} exited with {done.returncode}:\n{tail}")
+        return done.stdout
 
 
 def describe_torch_pin() -> str:
     """Return torch's pin for the running Python; say if it has no hash."""
     marker = f"python_version == '{sys.version_info[0]}.{sys.version_info[1]}'"
-    line = next(line for line in TORCH_CPU.read_text().splitlines() if marker in line)
-    return line.partition(" ;")[0] + (
-        "" if "--hash" in line else f" without a hash ({TORCH_CPU} has none for this Python)"
-    )
+    pin, _, rest = next(line for line in TORCH_CPU.read_text().splitlines() if marker in line).partition(" ;")
+    return pin if "--hash" in rest else f"{pin} without a hash ({TORCH_CPU} has none for this Python)"
 
 
 @contextlib.contextmanager
@@ -239,8 +247,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             environment.refuse_other_build()
             if not environment.is_current():
                 environment.install()
-    except EnvironmentFailedError as error:
-        print(error, file=sys.stderr)
+    except (EnvironmentFailedError, OSError, subprocess.CalledProcessError) as error:
+        print(f"{path} cannot be installed: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("stopped; the next run continues from here", file=sys.stderr)

@@ -36,7 +36,7 @@ GUARD_MARK = "PAIRWAY_LAUNCHER"
 # The file in the run folder with the URL of its Redis, during the run.
 REDIS_URL_FILE = "redis-url"
 # From SIGTERM to SIGKILL. An API server stops its engine first (vLLM gives an EngineCore 5 s).
-STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0}
+STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0, "bytecode": 1.0}
 # The same if the launcher was killed: all at once, so more than the longest of them.
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
@@ -49,7 +49,9 @@ LOSSES = {
     "proxy": "nobody is served meanwhile",
     "redis": "translation continues, but API keys and operators' changes are gone",
 }
-COMMANDS = {name: (sys.executable, "-m", name) for name in ("apiserver", "proxy")}
+COMMANDS = {name: (sys.executable, "-m", name) for name in ("apiserver", "proxy")} | {
+    "bytecode": (sys.executable, "-m", "deploy.bytecode")
+}
 DEMO_CATALOG = Path("deploy/models/demo.yaml")
 
 
@@ -143,6 +145,7 @@ class Launcher:
             pairs = await self._wait_until_ready(client, replicas)
             for supervisor in self.supervisors:
                 supervisor.note_launched()
+            self._start_bytecode()
             self._show_how_to_use(pairs)
 
     def _apiserver_settings(self, model: str, port: int) -> dict[str, str]:
@@ -181,6 +184,12 @@ class Launcher:
         file.unlink(missing_ok=True)
         file.touch(mode=0o600)
         file.write_text(redis_server.socket_url(socket))
+
+    def _start_bytecode(self) -> None:
+        """Compile, in the background, what the servers have not imported; nobody waits for it."""
+        if "bytecode" in self.commands:
+            child = self.children["bytecode"] = self._new_child("bytecode", "bytecode", {})
+            child.start()
 
     def _new_child(
         self, kind: str, name: str, settings: Mapping[str, str], command: Sequence[str] | None = None
@@ -247,7 +256,7 @@ class Launcher:
         loop = asyncio.get_running_loop()
         # One thread for each child, because asyncio's default pool has only a few more threads than cores.
         with ThreadPoolExecutor(max_workers=max(1, len(self.children))) as threads:
-            for prefix in ("proxy", "apiserver-", "redis"):
+            for prefix in ("bytecode", "proxy", "apiserver-", "redis"):
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
         (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)

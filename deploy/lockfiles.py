@@ -15,19 +15,13 @@ EXCLUDED = REQUIREMENTS / "excluded.txt"
 TORCH_CPU = REQUIREMENTS / "torch-cpu.txt"
 DEV = REQUIREMENTS / "dev.txt"
 PIP = REQUIREMENTS / "pip.txt"
+UV = REQUIREMENTS / "uv.txt"
+# The source of torch+cpu if pip's own configuration has none.
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 BUILDS = {
-    "cpu": (
-        TORCH_CPU,
-        REQUIREMENTS / "proxy.txt",
-        REQUIREMENTS / "apiserver-cpu.txt",
-        REQUIREMENTS / "local.txt",
-    ),
+    "cpu": (TORCH_CPU, REQUIREMENTS / "proxy.txt", REQUIREMENTS / "apiserver-cpu.txt", REQUIREMENTS / "local.txt"),
     # Not tested, because no GPU was available. vLLM has its own torch and triton from PyPI.
-    "cuda": (
-        REQUIREMENTS / "proxy.txt",
-        REQUIREMENTS / "apiserver-cuda.txt",
-        REQUIREMENTS / "local.txt",
-    ),
+    "cuda": (REQUIREMENTS / "proxy.txt", REQUIREMENTS / "apiserver-cuda.txt", REQUIREMENTS / "local.txt"),
 }
 
 
@@ -91,7 +85,4 @@ def find_broken_file(distribution: Distribution) -> str | None:
 
 
 if __name__ == "__main__":
-    differences = find_differences(Path(name) for name in sys.argv[1:])
-    for difference in differences:
-        print(difference)
-    sys.exit(bool(differences))
+    sys.exit("\n".join(find_differences(Path(name) for name in sys.argv[1:])) or None)

@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.manual_seed(options.seed)  # pyright: ignore[reportUnknownMemberType] - torch's
     try:
         recipe = read_recipe(options.recipe)
-        data = Data.read(options.train, options.valid)
+        data = Data.read(options.train, options.valid, options.measured)
         start = begin(options, data)
     except ValueError as error:
         raise SystemExit(str(error)) from error
@@ -111,6 +111,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         ("--valid", "held-out file of the same format, for each language"),
     ):
         add(name, type=language_file, action="append", required=True, metavar="LANGUAGE=FILE", help=text)
+    add("--measured", type=Path, nargs="*", default=[], help="files of text[<TAB>...] lines that no pair may have")
     add("--out", type=Path, required=True, help="folder to write")
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--init", type=Path, help="begin with this model folder's weights; other languages are possible")

@@ -110,19 +110,22 @@ async def build_context(
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
     keys = build_keys(foundation)
     turns = LoopTurns()
+    long_bodies = LongBodies(turns)
     glossaries, purge = build_glossaries(foundation, turns)
     events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic, stamped)
     fleet = build_fleet(foundation, owner, resolver, partial(observe_snapshot, events, feed))
     status, status_loop = build_status(foundation, owner, fleet.registry, events, feed, draining)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
-    coalescer = RequestCoalescer(time.monotonic, draining.is_set)
-    translation = build_translation(foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns)
+    coalescer = RequestCoalescer(time.monotonic, draining.is_set, long_bodies)
+    translation = build_translation(
+        foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns, long_bodies
+    )
     loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
     for loop in loops:
         foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
     export_fleet(foundation.metrics, fleet.registry, foundation.local_stats)
     process = ProcessContext(
-        foundation.metrics, loops, body_budget, keyless_bodies, LongBodies(turns), draining, started_at=time.time()
+        foundation.metrics, loops, body_budget, keyless_bodies, long_bodies, draining, started_at=time.time()
     )
     renderings = RenderingsContext(
         health=SharedRendering("health", time.monotonic),
@@ -279,18 +282,19 @@ def build_translation(
     coalescer: RequestCoalescer,
     redis_cache: RedisCache | None,
     turns: LoopTurns,
+    long_bodies: LongBodies,
 ) -> TranslationContext:
     """Build the pipeline of translation requests."""
     settings, local_stats, metrics = foundation.settings, foundation.local_stats, foundation.metrics
     pivots = None
     if settings.pivot:
         pivots = PivotOrder(settings.preferred_pivots, lambda pair: local_stats.pair_stats(pair).typical_seconds)
-    planner, detection = RoutePlanner(pivots), DetectionService(detector, turns)
+    planner, detection = RoutePlanner(pivots), DetectionService(detector, turns, long_bodies)
     grouper = LanguageGrouper(detector, detection, metrics)
     admission = AdmissionController(local_stats, metrics, time.monotonic, foundation.rng)
     result_turns = ResultTurns(turns)
     dispatcher = Dispatcher(registry, planner, forwarder, grouper, metrics, admission, turns, result_turns)
-    cache = build_cache(foundation, registry, redis_cache, turns)
+    cache = build_cache(foundation, registry, redis_cache, turns, long_bodies)
     service = TranslationService(dispatcher, coalescer, cache, metrics, result_turns)
     target_lists = TargetListTranslator(registry, service, dispatcher, grouper, admission, result_turns, turns)
     loops: tuple[Loop, ...] = ()
@@ -313,11 +317,11 @@ def build_redis_cache(foundation: Foundation) -> RedisCache | None:
 
 
 def build_cache(
-    foundation: Foundation, registry: Registry, store: RedisCache | None, turns: LoopTurns
+    foundation: Foundation, registry: Registry, store: RedisCache | None, turns: LoopTurns, long_bodies: LongBodies
 ) -> TranslationCache | None:
     """Build the cache of translations, if configured."""
     settings, metrics = foundation.settings, foundation.metrics
     if not settings.cache_bytes:
         return None
     memory, versions = MemoryCache(settings.cache_bytes, time.time), ModelVersions(lambda: registry.snapshot)
-    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time, turns)
+    return TranslationCache(memory, store, versions, metrics, settings.cache_seconds, time.time, turns, long_bodies)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import fasttext  # pyright: ignore[reportMissingTypeStubs] - it has no types
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.strategies import randoms
 from redis import Redis
 from typing_extensions import override
@@ -37,12 +37,14 @@ KEPT = tuple(f"{PREFIX}{name}" for name in KEPT_NAMES)
 NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 TESTS = Path(__file__).parent
-# Folders whose tests start a whole system.
-SYSTEMS = {"system", "faults", "clients", "hostile", "pages"}
+# Folders whose tests start a whole system, or servers as processes.
+SYSTEMS = {"system", "faults", "bounds", "clients", "hostile", "pages"}
 
-# The gate judges a commit, so it tries the same examples every time; `make fuzz` looks for new ones.
-settings.register_profile("gate", derandomize=True, deadline=None, print_blob=True)
-settings.register_profile("fuzz", deadline=None, print_blob=True)
+# The gate judges a commit, so it tries the same few examples every time; `make fuzz` looks for new ones. An example resets what
+# it changes in a fixture, such as a server.
+_COMMON = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile("gate", _COMMON, derandomize=True, max_examples=40)
+settings.register_profile("fuzz", _COMMON, max_examples=200)
 settings.load_profile("gate")
 
 
@@ -182,8 +184,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes run tests: most of a test's time is waiting for other processes."""
-    return len(os.sched_getaffinity(0)) + 3
+    """Return how many processes run tests: some wait for other processes, but each takes 15 s to collect all tests."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(trylast=True)

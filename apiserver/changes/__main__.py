@@ -87,10 +87,12 @@ def _run(client: ModelsClient, options: argparse.Namespace) -> int:
         _print_models(client.call("GET", "/models"))
         return 0
     if options.cancel:
+        if options.swap or options.remove:
+            raise CallFailedError("--cancel ends the reload that runs; without --swap and --remove")
         return 0 if _ended(client, client.call("DELETE", "/models/reload"))["outcome"] == "cancelled" else 1
     started = client.call("POST", "/models/reload", {"swap": options.swap, "remove": options.remove})
     if started["reload"] is None and not started["last_reload"]["changes"]:
-        _print("no model differs from the catalog on disk")
+        _print("no model differs from the catalog on disk; its order of entries is taken over")
         return 0
     return 0 if _ended(client, started)["outcome"] == "done" else 1
 

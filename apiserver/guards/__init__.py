@@ -6,6 +6,7 @@
 - ``repetition``: loops in a text.
 - ``length``: the expected length.
 - ``scripts``: scripts of letters, their weight, normal forms.
+- ``calendar/``: finds changed weekdays, months and other calendar words.
 - ``names/``: names of a source that its translation lacks.
 - ``numbers/``: finds changed numbers.
 """

@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from apiserver.engine.interface import GenerationResult
 from apiserver.guards import cleanup
+from apiserver.guards.calendar.changed_calendar import changed_calendar
 from apiserver.guards.length import length_band
 from apiserver.guards.names.name_guard import lost_names
 from apiserver.guards.numbers.changed_numbers import changed_numbers
@@ -65,6 +66,11 @@ LOOP: Final = OutputIssue("output-repeats", "The translation repeats itself wher
 NUMBER_CHANGED: Final = OutputIssue(
     "number-changed", "A number of the text is missing or changed in the translation.", weight=25
 )
+DATE_CHANGED: Final = OutputIssue(
+    "date-changed",
+    "A weekday, month or other calendar word of the text is missing or changed in the translation.",
+    weight=22,
+)
 PLACEHOLDER_INVENTED: Final = OutputIssue(
     "placeholder-invented", "The translation has a placeholder or tag that the text does not have.", weight=20
 )
@@ -117,10 +123,12 @@ class QualityGuard:
         return [issue for is_found, issue in checks if is_found]
 
     def find_losses(self, source: str, output: str, pair: LanguagePair) -> list[OutputIssue]:
-        """Check numbers and names; both texts have their placeholders."""
+        """Check numbers, calendar words and names; both texts have their placeholders."""
         issues: list[OutputIssue] = []
         if numbers := changed_numbers(source, output, pair):
             issues.append(NUMBER_CHANGED.with_values(numbers))
+        if dates := changed_calendar(source, output, pair):
+            issues.append(DATE_CHANGED.with_values(dates))
         if names := lost_names(source, output, pair):
             is_one_script = scripts_of(pair.source) == scripts_of(pair.target)
             issues.append((NAME_CHANGED if is_one_script else NAME_UNSEEN).with_values(names))

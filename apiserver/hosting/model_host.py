@@ -16,6 +16,7 @@ from apiserver.catalog.model_entry import ModelEntry
 from apiserver.catalog.model_fingerprint import model_revision, weights_fingerprint
 from apiserver.engine.interface import Engine
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
+from apiserver.guards.calendar.changed_calendar import load_calendar
 from apiserver.guards.names.name_guard import load_names
 from apiserver.guards.numbers.changed_numbers import load_numbers
 from apiserver.guards.quality_guard import QualityGuard
@@ -242,6 +243,7 @@ class ModelHost:
                 )
                 await asyncio.to_thread(load_names, pairs)
                 await asyncio.to_thread(load_numbers, pairs)
+                await asyncio.to_thread(load_calendar, pairs)
                 commit = engine.progress().revision
                 self.revision = await asyncio.to_thread(model_revision, self.entry, commit)
                 calibrations = await asyncio.to_thread(self._read_calibrations, commit)

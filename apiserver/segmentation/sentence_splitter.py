@@ -11,6 +11,7 @@ from typing import Final, cast
 import sentencex  # pyright: ignore[reportMissingTypeStubs] - it has no types
 
 from apiserver.formats.document import FIRST_PLACEHOLDER, LAST_PLACEHOLDER
+from apiserver.segmentation.boundary_rules import continues, is_missed, place_at, possible_ends
 from apiserver.segmentation.text_boundaries import is_cluster_end
 
 _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "segment"))  # noqa: B009 - untyped there
@@ -18,19 +19,6 @@ _SEGMENT: Final = cast("Callable[[str, str], list[str]]", getattr(sentencex, "se
 WINDOW: Final = 1000  # sentencex holds the interpreter's lock, and is quadratic in unclosed quotes
 # sentencex takes 160 µs per full stop in these, so neighbours' rules apply.
 SUBSTITUTE_LANGUAGES: Final = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "fr"}
-# One or two digits and a full stop are ordinals.
-DOTTED_ORDINALS: Final = frozenset(
-    {"bs", "cs", "da", "de", "et", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "sk", "sl", "sr"}
-)
-_ORDINAL: Final = re.compile(r"(?:^|[\s(])\d{1,2}\.\s?$")
-# "M. Dupont"
-_INITIAL: Final = re.compile(r"[^\w\s]*[^\W\d_]\.\s?")
-# "approx. the"
-_FULL_STOP: Final = re.compile(r"[^.]\.[\"')\]”’»]?\s$")
-_TAIL_CHARS: Final = 8  # that the patterns need
-# 「はい。」と言った: the sentence continues.
-_QUOTING: Final = ("と", "って")
-_CLOSING: Final = "」』"
 
 _PLACEHOLDERS: Final = f"[{chr(FIRST_PLACEHOLDER)}-{chr(LAST_PLACEHOLDER)}]+"
 _PLACEHOLDER_RUN: Final = re.compile(_PLACEHOLDERS)
@@ -49,8 +37,11 @@ def sentence_ends(line: str, language: str) -> list[int]:
     library_text, runs = _library_text(line)
     ends: list[int] = []
     last = 0  # in the library's text
-    for end in _library_ends(library_text, SUBSTITUTE_LANGUAGES.get(language, language)):
-        if _continues(library_text, last, end, language):
+    is_small = library_text.islower()
+    found = set(_library_ends(library_text, SUBSTITUTE_LANGUAGES.get(language, language)))
+    for end in sorted(found.union(possible_ends(library_text, language))):
+        around = place_at(library_text, last, end, language, is_small=is_small)
+        if continues(around) if end in found else not is_missed(around):
             continue
         last = end
         place = _original_place(runs, end)
@@ -80,17 +71,6 @@ def _library_text(line: str) -> tuple[str, list[tuple[int, int]]]:
 def _original_place(runs: list[tuple[int, int]], end: int) -> int:
     before = bisect_left(runs, (end, 0))
     return end + runs[before - 1][1] if before else end
-
-
-def _continues(text: str, start: int, end: int, language: str) -> bool:
-    if end - start <= _TAIL_CHARS and _INITIAL.fullmatch(text, start, end):
-        return True
-    if language == "ja" and text[end - 1] in _CLOSING and text.startswith(_QUOTING, end):
-        return True
-    tail = text[max(start, end - _TAIL_CHARS) : end]
-    if text[end].islower() and _FULL_STOP.search(tail):
-        return True
-    return language in DOTTED_ORDINALS and _ORDINAL.search(tail) is not None
 
 
 def _library_ends(text: str, language: str) -> list[int]:

@@ -23,7 +23,7 @@ from apiserver.guards.names.candidates import Candidate, CandidateKind, candidat
 from apiserver.guards.numbers.reader import numbers_in
 from apiserver.guards.numbers.readings import NumberKind
 from apiserver.guards.numbers.substitution import substitutes
-from apiserver.guards.quality_guard import NUMBER_CHANGED, OutputIssue
+from apiserver.guards.quality_guard import DATE_CHANGED, NUMBER_CHANGED, OutputIssue
 from apiserver.prompts.family import PlaceholderStyle
 from apiserver.protection.placeholder_encoding import WORD_KINDS, count_spelled, placeholders_in
 from shared.languages import LanguagePair, language_of
@@ -82,6 +82,8 @@ def masks_of_values(text: str, issues: Iterable[OutputIssue], pair: LanguagePair
     for issue in issues:
         if issue.code == NUMBER_CHANGED.code:
             yield from _number_masks(text, pair, issue.values)
+            continue
+        if issue.code == DATE_CHANGED.code:  # a placeholder would keep the source's word
             continue
         for value in issue.values:
             for start in _places_of(value, text):

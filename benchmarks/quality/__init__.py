@@ -3,6 +3,7 @@
 - ``__main__``: quality with and without guards, and what each guard does.
 - ``alarms/``: what the guards say of right translations, and find of wrong ones.
 - ``bootstrap``: chrF with its intervals.
+- ``first_words``: what people type first, with all right answers.
 - ``hostile_scores``: what becomes of hostile texts.
 - ``hostile_texts``: texts that translators are known to fail on.
 - ``long_text``: short requests beside a long document.

@@ -14,7 +14,7 @@ import asyncio
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -26,8 +26,16 @@ from apiserver.catalog.model_fingerprint import weights_fingerprint
 from benchmarks.harness.engine import LocalModel, running_model
 from benchmarks.harness.program import add_names, options_parser
 from benchmarks.harness.report import Checks, RunFolder, table
+from benchmarks.quality.first_words import (
+    FIRST_WORD_COLUMNS,
+    FirstWordScore,
+    misplaced,
+    read_first_words,
+    score_first_words,
+)
 from benchmarks.quality.hostile_scores import GUARD_OUTCOMES, HOSTILE_COLUMNS, guard_counts, judge_hostile
 from benchmarks.quality.markup_scores import MARKUP_COLUMNS, MarkupScore, score_markup
+from benchmarks.quality.named.contrasts import CONTRAST_COLUMNS, ContrastScore, read_contrasts, score_contrasts
 from benchmarks.quality.named.named_scores import NAMED_COLUMNS, NamedScore, score_named
 from benchmarks.quality.named.named_sentences import read_named
 from benchmarks.quality.samples import has_english, samples, tatoeba
@@ -50,11 +58,12 @@ from benchmarks.quality.shown_sentences import (
     write_documents,
     write_result,
 )
-from benchmarks.quality.systems import as_in_catalog, systems
+from benchmarks.quality.systems import System, as_in_catalog, systems
 from benchmarks.quality.targets import check_named, check_sentences
+from models.corpus import read_pairs
 from shared.languages import LanguagePair
 
-PARTS: Final = ("sentences", "named", "shown", "paragraphs", "markup", "hostile")
+PARTS: Final = ("sentences", "named", "contrasts", "words", "shown", "paragraphs", "markup", "hostile")
 # Parts that take their texts from files of ``--pairs``.
 WITH_PAIRS: Final = frozenset({"sentences", "paragraphs", "markup", "hostile"})
 
@@ -73,6 +82,8 @@ class Figures:
 
     sentences: list[SentenceScore] = field(default_factory=list[SentenceScore])
     named: list[NamedScore] = field(default_factory=list[NamedScore])
+    contrasts: list[ContrastScore] = field(default_factory=list[ContrastScore])
+    words: list[FirstWordScore] = field(default_factory=list[FirstWordScore])
     shown: list[ShownAnswer] = field(default_factory=list[ShownAnswer])
     paragraphs: list[ParagraphScore] = field(default_factory=list[ParagraphScore])
     markup: list[MarkupScore] = field(default_factory=list[MarkupScore])
@@ -84,6 +95,8 @@ class Figures:
         lines = [
             *_section("Sentences", SENTENCE_COLUMNS, self.sentences),
             *_section("Names and numbers", NAMED_COLUMNS, self.named),
+            *_section("Contrasts", CONTRAST_COLUMNS, self.contrasts),
+            *_section("First words", FIRST_WORD_COLUMNS, self.words),
             *_section("Sentences as they come out", SHOWN_COLUMNS, in_order(self.shown)),
             *_section("Paragraphs", PARAGRAPH_COLUMNS, self.paragraphs),
             *_section("Inline tags", MARKUP_COLUMNS, self.markup),
@@ -104,7 +117,7 @@ class Figures:
         """Return the figures for JSON."""
         rows = {
             name: [asdict(each) for each in getattr(self, name)]
-            for name in ("sentences", "named", "shown", "paragraphs", "markup")
+            for name in ("sentences", "named", "contrasts", "words", "shown", "paragraphs", "markup")
         }
         caught = {f"{guard} {outcome}": count for (guard, outcome), count in self.caught.items()}
         return {**rows, "hostile": {kind: dict(counts) for kind, counts in self.hostile.items()}, "caught": caught}
@@ -145,12 +158,8 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
         for sample in samples(options.pairs, options.held_out, pair, options.limit):
             figures.sentences += await score_sentences(compared, sample.name, pair, sample.pairs)
             progress(f"sentences of {sample.name}")
-    if "named" in options.parts and (sentences := read_named(str(pair))[: options.limit]):
-        figures.named += [await score_named(system, pair, sentences) for system in compared]
-        progress("named")
-    if "shown" in options.parts:
-        figures.shown += await answer_shown(as_in_catalog(model), pair)
-        progress("shown")
+    await _measure_written(figures, compared, as_in_catalog(model), pair, options)
+    progress("texts of this repository")
     if "paragraphs" in options.parts:
         figures.paragraphs.append(await score_paragraphs(as_in_catalog(model), pair, rows))
         progress("paragraphs")
@@ -165,6 +174,20 @@ async def _measure_pair(figures: Figures, model: LocalModel, pair: LanguagePair,
         progress("hostile")
 
 
+async def _measure_written(
+    figures: Figures, compared: Sequence[System], whole: System, pair: LanguagePair, options: argparse.Namespace
+) -> None:
+    """Measure the parts whose texts this repository has."""
+    if "named" in options.parts and (sentences := read_named(str(pair))[: options.limit]):
+        figures.named += [await score_named(system, pair, sentences) for system in compared]
+    if "contrasts" in options.parts:
+        figures.contrasts += [await score_contrasts(system, pair, read_contrasts()) for system in compared]
+    if "words" in options.parts and pair.source == "en":
+        figures.words.append(await score_first_words(whole, pair, read_first_words()))
+    if "shown" in options.parts:
+        figures.shown += await answer_shown(whole, pair)
+
+
 def main() -> int:
     """Measure, print and write; return 1 when a target is missed."""
     parser = options_parser("quality", "Quality of translations with guards and without.")
@@ -172,6 +195,7 @@ def main() -> int:
     parser.add_argument(
         "--held-out", type=Path, help="folder of en-XX.held-out.tsv files of `python -m models.hold_out`"
     )
+    parser.add_argument("--phrasebook", type=Path, nargs="+", help="its files: check that new first words are in none")
     parser.add_argument("--catalog", type=Path, default=Path("deploy/models/demo.yaml"))
     parser.add_argument("--models", default="", help="names of the catalog, comma-separated; without it all")
     parser.add_argument("--limit", type=int, default=1000, help="sentences of each direction")
@@ -180,9 +204,14 @@ def main() -> int:
     add_names(parser, "--parts", PARTS)
     options = parser.parse_args()
     if options.pairs is None and (needing := WITH_PAIRS & set(options.parts)):
-        parser.error(f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,shown")
+        parser.error(
+            f"--pairs is needed for {', '.join(sorted(needing))}; without it: --parts named,contrasts,words,shown"
+        )
     if options.publish and "shown" not in options.parts:
         parser.error("--publish needs the part shown")
+    phrasebook = [row.english for file in options.phrasebook or () for row in read_pairs(file)]
+    if phrasebook and (wrong := misplaced(read_first_words(), phrasebook)):
+        parser.error(f"first words that are known and not there, or new and there: {', '.join(wrong)}")
     entries = loader.load(options.catalog, tuple(filter(None, options.models.split(","))))
     folder = RunFolder(options.out)
     figures = asyncio.run(measure(options, entries))

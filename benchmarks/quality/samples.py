@@ -1,4 +1,4 @@
-"""Sentences of a direction with their references: Tatoeba's, and held-out ones of longer and more formal sources."""
+"""Sentences of a direction with their references: Tatoeba's, and held-out ones of formal sources and phrasebooks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from models.corpus import Pair, read_pairs
+from models.training.held_out import PHRASE_SOURCES
 from shared.languages import LanguagePair
 
 TATOEBA: Final = "Tatoeba"
@@ -37,7 +38,12 @@ def tatoeba(folder: Path, pair: LanguagePair, limit: int) -> Sample:
 
 
 def samples(folder: Path, held_out: Path | None, pair: LanguagePair, limit: int) -> Iterator[Sample]:
-    """Yield Tatoeba's pairs and, of their folder if there is one, the held-out ones of en-XX.held-out.tsv."""
+    """Yield Tatoeba's pairs and, of their folder if there is one, the held-out ones of its files en-XX.NAME.tsv."""
     yield tatoeba(folder, pair, limit)
     if held_out is not None:
-        yield Sample(HELD_OUT, read_pairs(held_out / f"en-{other_language(pair)}.held-out.tsv")[:limit])
+        # Those of phrasebooks are written by ``python -m models.phrasebook``.
+        files = {HELD_OUT: "held-out", **{name: name for name in PHRASE_SOURCES}}
+        for name, file_name in files.items():
+            file = held_out / f"en-{other_language(pair)}.{file_name}.tsv"
+            if name == HELD_OUT or file.exists():
+                yield Sample(name, read_pairs(file)[:limit])

@@ -151,7 +151,7 @@ class Roller:
             waited = self.clock() - started
             # What proxies see costs most, and counts only once Docker finds the server healthy, or it is given up.
             is_early = service.kind == "apiserver" and current.health == "starting" and waited <= self.timeout
-            healths = {} if is_early else self._ask_proxies(project)
+            healths: Healths = {} if is_early else self._ask_proxies(project)
             why = self._why_not_serving(current, service, project, healths)
             if why is None:
                 self.say(f"{service.name}: {current.name} is ready after {waited:.0f} s")

@@ -52,15 +52,29 @@ class Batch:
 def both_directions(variants: Sequence[Variant], tokenizer: DemoTokenizer, longest: int) -> list[Example]:
     """Return two examples for each pair of at most ``longest`` tokens."""
     end = tokenizer.id(END)
-    english = tokenizer.encode([variant.pair.english for variant in variants])
-    other = tokenizer.encode([variant.pair.other for variant in variants])
+    english, typed_english = _sides([variant.pair.english for variant in variants], variants, tokenizer)
+    other, typed_other = _sides([variant.pair.other for variant in variants], variants, tokenizer)
     examples: list[Example] = []
-    for variant, one, two in zip(variants, english, other, strict=True):
+    for variant, one, typed_one, two, typed_two in zip(
+        variants, english, typed_english, other, typed_other, strict=True
+    ):
         if 0 < len(one) <= longest and 0 < len(two) <= longest:
             language, separator = variant.pair.language, PART if variant.is_part else SEPARATOR
-            examples.append(Example(tokenizer.prompt(one, ENGLISH, language, separator), [*two, end]))
-            examples.append(Example(tokenizer.prompt(two, language, ENGLISH, separator), [*one, end]))
+            examples.append(Example(tokenizer.prompt(typed_one, ENGLISH, language, separator), [*two, end]))
+            examples.append(Example(tokenizer.prompt(typed_two, language, ENGLISH, separator), [*one, end]))
     return examples
+
+
+def _sides(
+    texts: Sequence[str], variants: Sequence[Variant], tokenizer: DemoTokenizer
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the token ids of one side's texts as answers, and as they are typed: some in lower case."""
+    answers = tokenizer.encode(texts)
+    lower = [number for number, variant in enumerate(variants) if variant.is_lower]
+    typed = list(answers)
+    for number, ids in zip(lower, tokenizer.encode([texts[number].lower() for number in lower]), strict=True):
+        typed[number] = ids
+    return answers, typed
 
 
 def in_order(examples: Iterable[Example], tokens: int) -> list[Batch]:

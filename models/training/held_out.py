@@ -12,6 +12,10 @@ from models.corpus import Pair
 
 # Sentences of these frames are all similar: held out, they would take the whole source with them.
 SYNTHETIC = "synthnames"
+# The files of models/phrasebook.py.
+PHRASE_SOURCES = ("phrasebook", "everyday")
+# One of so many rows is held out.
+PHRASE_SHARE = 20
 SEED = "pairway held-out 1"
 SHINGLE_WORDS = 3
 # Shorter sentences share most of their words by chance; they are near duplicates only if equal.
@@ -39,6 +43,11 @@ def draw(pairs: Iterable[Pair], count: int) -> list[Pair]:
 def digest(text: str) -> bytes:
     """Return a text's hash, the same in every process."""
     return hashlib.sha256(f"{SEED}\n{' '.join(words_of(text))}".encode()).digest()
+
+
+def is_held_out_phrase(pair: Pair) -> bool:
+    """Return whether a phrasebook row is held out: by its English words, whatever their case and punctuation."""
+    return pair.source in PHRASE_SOURCES and int.from_bytes(digest(pair.english)) % PHRASE_SHARE == 0
 
 
 class NearDuplicates:

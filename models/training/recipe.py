@@ -17,8 +17,9 @@ MAX_WEIGHT = 100.0
 class Shares:
     """Shares of the examples, 0 to 1, that are varied in each way."""
 
-    swapped: float = 0.0  # other names and numbers
+    swapped: float = 0.0  # other names, numbers, weekdays and months
     bare: float = 0.0  # of short sentences: no full stop at the end, as people type
+    lower: float = 0.0  # of short texts: typed in lower case and without a full stop
     joined: float = 0.0  # two or three sentences of one source
     placeholders: float = 0.0  # tags, names and numbers as placeholders
     prefixes: float = 0.0  # a beginning of the text, and of its translation

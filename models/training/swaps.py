@@ -1,6 +1,6 @@
-"""Names and numbers of a pair, swapped for others.
+"""Names, numbers, weekdays and months of a pair, swapped for others.
 
-From random names and numbers a model learns to copy unknown ones.
+From random names and numbers a model learns to copy unknown ones, and from swapped days to tell them apart.
 """
 
 from __future__ import annotations
@@ -37,6 +37,25 @@ LAST_DAY, DAY_SHARE = 31, 0.8
 # Between groups of three digits; other languages write 1,250.
 GROUPING = {"de": ".", "es": ".", "fr": " ", "en": ","}
 
+# Monday to Sunday, January to December.
+_WEEKDAYS = 7
+DAYS = {
+    "en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday "
+    "January February March April May June July August September October November December",
+    "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag "
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+    "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche "
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "es": "lunes martes miércoles jueves viernes sábado domingo "
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+}
+# What the words around do not tell apart: "d'avril" but "de mai", "los lunes" but "los sábados".
+EXCHANGEABLE = {
+    "de": (range(_WEEKDAYS), range(_WEEKDAYS, 19)),
+    "fr": (range(_WEEKDAYS), (7, 8, 9, 11, 12, 13, 15, 17, 18), (10, 14, 16)),
+    "es": (range(5), range(5, _WEEKDAYS), range(_WEEKDAYS, 19)),
+}
+
 
 class Number(NamedTuple):
     """A number as written, on both sides."""
@@ -47,7 +66,7 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True)
 class Swapper:
-    """Swaps names (two at most) and the numbers on which both sides agree."""
+    """Swaps names (two at most), and the numbers, weekdays and months on which both sides agree."""
 
     names: tuple[str, ...]  # the most common first
     common: frozenset[str]
@@ -60,7 +79,7 @@ class Swapper:
         return cls(names, frozenset(names[:COMMON_NAMES]))
 
     def swap(self, pair: Pair, rng: random.Random) -> Pair:
-        """Return the pair with other names and numbers."""
+        """Return the pair with other names, numbers, weekdays and months."""
         names = [name for name in shared_names(pair) if name in self.common]
         rng.shuffle(names)
         english = {name: self._name(rng) for name in names[:SWAPPED_NAMES]}
@@ -68,7 +87,8 @@ class Swapper:
         for old in shared_numbers(pair):
             new = other_number(old, pair.language, rng)
             english[old.english], other[old.other] = new
-        return pair._replace(english=replaced(pair.english, english), other=replaced(pair.other, other))
+        changed = pair._replace(english=replaced(pair.english, english), other=replaced(pair.other, other))
+        return with_other_days(changed, rng)
 
     def _name(self, rng: random.Random) -> str:
         kind = rng.random()
@@ -141,6 +161,45 @@ def with_other_digits(old: Number, rng: random.Random) -> Number:
 def grouped(amount: int, language: str) -> str:
     """Return the amount as the language writes it."""
     return f"{amount:,}".replace(",", GROUPING.get(language, ","))
+
+
+def with_other_days(pair: Pair, rng: random.Random) -> Pair:
+    """Return the pair with other weekdays and months, if both sides have the same."""
+    if pair.language not in EXCHANGEABLE:
+        return pair
+    sides = (pair.english, "en"), (pair.other, pair.language)
+    found, others = ({day for day, _ in days_in(*side)} for side in sides)
+    if not found or found != others:
+        return pair
+    new: dict[int, int] = {}
+    for group in EXCHANGEABLE[pair.language]:
+        old = sorted(found.intersection(group))
+        new.update(zip(old, rng.sample(group, len(old)), strict=True))
+    english, other = (with_days(*side, new) for side in sides)
+    return pair._replace(english=english, other=other)
+
+
+def days_in(text: str, language: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the weekdays and months of a text, each with the match of its name without an ending."""
+    names = DAYS[language].split()
+    weekdays, months = "|".join(names[:_WEEKDAYS]), "|".join(names[_WEEKDAYS:])
+    # Freitagabend, montags, Mondays; but "mai" is no "maison".
+    pattern = re.compile(
+        rf"(?<!\w)(?:{weekdays})|(?<!\w)(?:{months})(?!\w)", re.NOFLAG if language == "en" else re.IGNORECASE
+    )
+    folded = [name.lower() for name in names]
+    return ((folded.index(match.group().lower()), match) for match in pattern.finditer(text))
+
+
+def with_days(text: str, language: str, new: Mapping[int, int]) -> str:
+    """Return the text with its weekdays and months replaced; a capital stays one."""
+    names, position, parts = DAYS[language].split(), 0, list[str]()
+    for day, match in days_in(text, language):
+        name = names[new[day]]
+        parts += [text[position : match.start()], name[0].upper() if match.group()[0].isupper() else name[0].lower()]
+        parts.append(name[1:])
+        position = match.end()
+    return "".join([*parts, text[position:]])
 
 
 def replaced(text: str, swaps: Mapping[str, str]) -> str:

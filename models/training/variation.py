@@ -17,6 +17,7 @@ from models.training.swaps import Swapper
 # Texts of three sentences among those of two or three.
 THREE_SHARE = 0.3
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "…")
+OPENING = "¿¡"
 # Longer sentences seldom come without a full stop.
 MAX_BARE_CHARS = 40
 NO_SPACE = frozenset({"ja", "zh"})
@@ -26,10 +27,11 @@ MIN_PREFIX_WORDS = 2
 
 
 class Variant(NamedTuple):
-    """A pair to learn; ``is_part``: both sides are beginnings."""
+    """A pair to learn; ``is_part``: both sides are beginnings; ``is_lower``: prompts are in lower case, answers are not."""
 
     pair: Pair
     is_part: bool
+    is_lower: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Variation:
                 yield Variant(with_placeholders(aligned, rng) if aligned.links else pair, is_part=False)
             elif kind < self.shares.placeholders + self.shares.prefixes:
                 yield prefix(self.lexicons[pair.language].align(pair), rng) or Variant(pair, is_part=False)
+            elif len(pair.english) <= MAX_BARE_CHARS and rng.random() < self.shares.lower:
+                yield Variant(without_marks(pair), is_part=False, is_lower=True)
             else:
                 yield Variant(pair, is_part=False)
 
@@ -62,8 +66,13 @@ def bare(pair: Pair, share: float, rng: random.Random) -> Pair:
     """Return a short pair, by that share, without the marks at both ends: "Hello!" as "Hello"."""
     if len(pair.english) > MAX_BARE_CHARS or rng.random() >= share:
         return pair
+    return without_marks(pair)
+
+
+def without_marks(pair: Pair) -> Pair:
+    """Return the pair without the marks at both ends; as it is if one side has nothing else, or nothing to take."""
     ends = "".join(SENTENCE_ENDS)
-    english, other = (text.rstrip(ends).rstrip() for text in (pair.english, pair.other))
+    english, other = (text.rstrip(ends).rstrip().lstrip(OPENING) for text in (pair.english, pair.other))
     if not english or not other or english == pair.english or other == pair.other:
         return pair
     return pair._replace(english=english, other=other)

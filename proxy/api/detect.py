@@ -57,7 +57,7 @@ async def detect(request: Request) -> Response:
         asked = await exchange.in_turn(body, partial(parse_detect_request, body, parts.settings.limits))
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
         exchange.peer.add_log_fields(texts=len(texts))
-        work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)
+        work = parts.translation.detection.detect(exchange.caller_identity, texts, parts.fleet.registry.snapshot)
         results = await exchange.peer.while_connected(work)
     answer = results[0] if isinstance(asked.text, str) else Detections(results=results)
     return JsonBytesResponse(answer.model_dump_json().encode())

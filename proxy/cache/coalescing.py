@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, cast
 
@@ -24,6 +25,7 @@ from pydantic_core import to_json
 
 from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.errors import ClientGoneError, DeadlineExceededError, OverloadedError, PairwayError
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.gc_tuning import drop_tracebacks
@@ -195,8 +197,9 @@ class RequestCoalescer:
     While ``is_draining``, none lingers longer than ``LONGEST_LINGER_SECONDS``.
     """
 
-    def __init__(self, clock: Callable[[], float], is_draining: Callable[[], bool]) -> None:
+    def __init__(self, clock: Callable[[], float], is_draining: Callable[[], bool], long_bodies: LongBodies) -> None:
         self._clock = clock
+        self._long_bodies = long_bodies
         self._is_draining = is_draining
         self._hash_key = secrets.token_bytes(_HASH_KEY_BYTES)
         self._abandoned = AbandonedComputations()
@@ -232,7 +235,7 @@ class RequestCoalescer:
         """
         key, request = self._hash_key, call.request
         if call.cost.chars > HASHED_INLINE_CHARS:
-            fingerprint = await asyncio.to_thread(request_fingerprint, request, key)
+            fingerprint = await self._long_bodies.read(call.caller.identity, partial(request_fingerprint, request, key))
         else:
             fingerprint = request_fingerprint(request, key)
         if is_private:

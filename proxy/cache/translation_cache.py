@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from itertools import product
 from typing import Final
@@ -20,6 +20,7 @@ from proxy.fleet.snapshot import Snapshot
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
 from shared.languages import LanguagePair
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.answers import Translation
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.turns import LoopTurns
@@ -155,8 +156,9 @@ class TranslationCache:
     _seconds: float
     _clock: Callable[[], float]
     _turns: LoopTurns
+    _long_bodies: LongBodies
 
-    async def look_up(self, request: TranslateRequest, route: Route) -> CacheLookup | None:
+    async def look_up(self, caller: str, request: TranslateRequest, route: Route) -> CacheLookup | None:
         """Return cached values; None if a model revision is unknown.
 
         Then nothing may be stored either.
@@ -167,8 +169,10 @@ class TranslationCache:
         models = [[(leg.source, leg.target) for leg in route.legs], served_by]
         if not isinstance(request.text, str):
             await self._turns.take(len(request.text) * LOOKUP_SECONDS)
-        is_large = request.chars > HASHED_INLINE_CHARS
-        keys = await to_thread(text_fingerprints, request, models) if is_large else text_fingerprints(request, models)
+        if request.chars > HASHED_INLINE_CHARS:
+            keys = await self._long_bodies.read(caller, partial(text_fingerprints, request, models))
+        else:
+            keys = text_fingerprints(request, models)
         lookup = CacheLookup(route, served_by, request.texts, keys)
         for index, key in enumerate(keys):
             if (value := self._memory_cache.get(key)) is not None:

@@ -221,11 +221,11 @@ class RequestExchange:
         """Parse a body at its turn; the shortest at once."""
         if len(body) <= FREE_BYTES:  # nearly all: before their caller is looked up
             return parse()
-        return await self.parts.process.long_bodies.parse(self._caller_identity, len(body), parse)
+        return await self.parts.process.long_bodies.parse(self.caller_identity, len(body), parse)
 
     async def in_steps(self, body: bytes, steps: Steps[T]) -> T:
         """Parse a body in steps, between which other callers have turns."""
-        return await self.parts.process.long_bodies.parse_steps(self._caller_identity, len(body), steps)
+        return await self.parts.process.long_bodies.parse_steps(self.caller_identity, len(body), steps)
 
     async def before_deadline(self, work: Awaitable[T]) -> T:
         """Await work; raise DeadlineExceededError if it takes too long."""
@@ -251,7 +251,8 @@ class RequestExchange:
         )
 
     @property
-    def _caller_identity(self) -> str:
+    def caller_identity(self) -> str:
+        """Whose turn a request takes: its key's, before that its network's."""
         return (self._authentication or at_network(self.peer.address)).caller.identity
 
     async def _read_keyless(self, limit: int) -> bytes:

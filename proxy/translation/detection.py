@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from proxy.fleet.snapshot import Snapshot
@@ -14,6 +14,7 @@ from proxy.routing.language_detector import Detection, LanguageDetector, Languag
 from proxy.routing.visible_text import VISIBLE_INLINE_CHARS, visible_text
 from proxy.upstream.response_classifier import REPLICA_RETRY_SECONDS
 from shared.languages import LanguagePair, closeness, language_and_script, language_of
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.answers import Detected, Translation, same_language, unchanged
 from shared.protocol.errors import LanguageUndetectedError, PairUnavailableError
 from shared.protocol.translate_request import TextFormat, TranslateRequest
@@ -77,14 +78,15 @@ class ScoredText:
 class DetectionService:
     """Detector of texts of any length; stateless."""
 
-    def __init__(self, detector: LanguageDetector, turns: LoopTurns) -> None:
+    def __init__(self, detector: LanguageDetector, turns: LoopTurns, long_bodies: LongBodies) -> None:
         self._detector = detector
         self._turns = turns
+        self._long_bodies = long_bodies
 
-    async def score(self, text: str, text_format: TextFormat) -> ScoredText:
+    async def score(self, caller: str, text: str, text_format: TextFormat) -> ScoredText:
         """Score a text; the work that does not depend on the target."""
         if len(text) > VISIBLE_INLINE_CHARS:
-            visible = await asyncio.to_thread(visible_text, text, text_format)
+            visible = await self._long_bodies.read(caller, partial(visible_text, text, text_format))
         else:
             await self._turns.take(TEXT_SECONDS + len(text) * CHAR_SECONDS)
             visible = visible_text(text, text_format)
@@ -92,7 +94,7 @@ class DetectionService:
         return ScoredText(scores, has_visible_words=bool(visible))
 
     async def detect(
-        self, texts: Sequence[str], snapshot: Snapshot, text_format: TextFormat = TextFormat.TEXT
+        self, caller: str, texts: Sequence[str], snapshot: Snapshot, text_format: TextFormat = TextFormat.TEXT
     ) -> list[Detection]:
         """Return each text's language among those the fleet translates from.
 
@@ -104,7 +106,7 @@ class DetectionService:
             raise PairUnavailableError("Detection", "no API server has reported yet", retry_after=REPLICA_RETRY_SECONDS)
         detections: list[Detection] = []
         for text in texts:
-            scores = (await self.score(text, text_format)).scores
+            scores = (await self.score(caller, text, text_format)).scores
             detections.append(
                 Detection(detected=None, candidates=[])
                 if scores is None
@@ -127,12 +129,16 @@ class LanguageGrouper:
         self._detection = detection
         self._metrics = metrics
 
-    async def score(self, request: TranslateRequest) -> list[ScoredText]:
+    async def score(self, caller: str, request: TranslateRequest) -> list[ScoredText]:
         """Score the texts for several groupings, such as one for each target."""
-        return [await self._detection.score(text, request.format) for text in request.texts]
+        return [await self._detection.score(caller, text, request.format) for text in request.texts]
 
     async def group(
-        self, request: TranslateRequest, snapshot: Snapshot, scored: Sequence[ScoredText] | None = None
+        self,
+        caller: str,
+        request: TranslateRequest,
+        snapshot: Snapshot,
+        scored: Sequence[ScoredText] | None = None,
     ) -> LanguageGroups:
         """Group the texts by language: a source language or the target language.
 
@@ -149,7 +155,7 @@ class LanguageGrouper:
         if scored:
             await self._detection.take_turn(len(scored) * RESULT_SECONDS)
         for index, text in enumerate(request.texts):
-            scored_text = scored[index] if scored else await self._detection.score(text, request.format)
+            scored_text = scored[index] if scored else await self._detection.score(caller, text, request.format)
             has_visible_words = scored_text.has_visible_words
             scores = scored_text.scores
             if scores is None:

@@ -99,7 +99,7 @@ class Dispatcher:
             raise _no_report_error(call.pair)
         plan = self.plan(call)._replace(has_words=has_words, is_admitted=True)
         if plan.route is None:
-            groups = await self._language_grouper.group(call.request, snapshot, scored)
+            groups = await self._language_grouper.group(call.caller.identity, call.request, snapshot, scored)
             groups_legs = await self._plan_groups(call, groups, snapshot)
             return plan._replace(groups=groups), [leg for group in groups_legs.values() for leg in group.legs]
         if _needs_no_replica(call, plan.route, snapshot, has_words=has_words):
@@ -164,7 +164,9 @@ class Dispatcher:
         return await translate_through_pivot(first, last, route, self._forwarder, self._result_turns)
 
     async def _translate_detected(self, call: TranslationCall, plan: CallPlan) -> bytes:
-        groups = plan.groups or await self._language_grouper.group(call.request, self._registry.snapshot)
+        groups = plan.groups or await self._language_grouper.group(
+            call.caller.identity, call.request, self._registry.snapshot
+        )
         snapshot = self._registry.snapshot
         groups_legs = await self._plan_groups(call, groups, snapshot)
         for group in groups_legs.values():

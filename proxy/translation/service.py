@@ -63,7 +63,7 @@ class TranslationService:
             return Answer(await self._dispatcher.translate(call, plan), None)
         lookup = None
         if cache is not None and isinstance(plan.route, Route):
-            lookup = await cache.look_up(call.request, plan.route)
+            lookup = await cache.look_up(caller.identity, call.request, plan.route)
         if lookup is not None and not lookup.missing:
             return self._answer_all(call, lookup)
         source = None if cache is None else AnswerSource.MISS
@@ -79,7 +79,7 @@ class TranslationService:
         """Return the call for texts that are not cached, or None."""
         if self._cache is None or not call.caller.cached:
             return call
-        lookup = await self._cache.look_up(call.request, route)
+        lookup = await self._cache.look_up(call.caller.identity, call.request, route)
         if lookup is None or not lookup.values:
             return call
         texts = [call.request.texts[index] for index in lookup.missing]

@@ -101,7 +101,7 @@ class TargetListTranslator:
         """
         call, scored, has_words = target_calls.call, None, None
         if call.request.source_lang == AUTO:
-            scored = await self._language_grouper.score(call.request)
+            scored = await self._language_grouper.score(call.caller.identity, call.request)
         else:
             has_words = await self._dispatcher.look_for_words(call)
         plans: list[CallPlan] = []

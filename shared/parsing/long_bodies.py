@@ -1,4 +1,4 @@
-"""Long bodies: parsed in one thread, callers in turn."""
+"""Long bodies and texts: read in one thread, callers in turn."""
 
 from __future__ import annotations
 
@@ -37,6 +37,10 @@ class LongBodies:
         if await self._is_short(size):
             return finish(steps)
         return await self._thread.run_steps(caller, steps)
+
+    async def read(self, caller: str, work: Callable[[], T]) -> T:
+        """Return the result of work on a long text, at its turn."""
+        return await self._thread.run(caller, work)
 
     async def _is_short(self, size: int) -> bool:
         """Return whether the loop does the work, at its turn."""

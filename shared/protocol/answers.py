@@ -62,11 +62,6 @@ class Translation(BaseModel):
     detected: Detected | None = None
     warnings: list[Notice] = Field(default_factory=list[Notice], json_schema_extra={"default": []})
 
-    @property
-    def is_too_uncertain(self) -> bool:
-        """Whether the text was withheld because of ``min_confidence``."""
-        return self.translation is None and any(notice.code == LOW_CONFIDENCE for notice in self.warnings)
-
     def to_json(self) -> bytes:
         """Return the JSON; members that only some requests have, if set."""
         omitted = _OMITTED[self.alternatives is None, self.confidence is None, self.detected is None]

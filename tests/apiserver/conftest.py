@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,18 +128,19 @@ async def serving(
                 await asyncio.wait_for(task, 15)
 
 
+def settings_in(folder: Path, catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
+    """Return settings for a catalog, with short pauses."""
+    path = folder / "models.yaml"
+    path.write_text(catalog)
+    # An engine whose gate is closed stands still, on a machine with other work for long.
+    quick = {"restart_backoff": 0.2, "canary_timeout": 60.0, "stall_seconds": 60.0, "drain_seconds": 0.0}
+    return ApiServerSettings.model_validate({"catalog": path, **quick, **changes})
+
+
 @pytest.fixture
 def settings_for(tmp_path: Path) -> SettingsFor:
-    """Return settings for a catalog, with short pauses."""
-
-    def make(catalog: str = CATALOG, **changes: Any) -> ApiServerSettings:
-        path = tmp_path / "models.yaml"
-        path.write_text(catalog)
-        # An engine whose gate is closed stands still, on a machine with other work for long.
-        quick = {"restart_backoff": 0.2, "canary_timeout": 60.0, "stall_seconds": 60.0, "drain_seconds": 0.0}
-        return ApiServerSettings.model_validate({"catalog": path, **quick, **changes})
-
-    return make
+    """Return what makes settings for a catalog."""
+    return partial(settings_in, tmp_path)
 
 
 @pytest.fixture
@@ -151,6 +154,34 @@ async def served(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncIt
     async with serving(factory, settings_for()) as running:
         await running.until_ready()
         yield running
+
+
+def server_fixtures(**changes: Any) -> tuple[Any, Any, Any]:
+    """Return a module's fixtures ``lasting``, ``factory`` and ``served``.
+
+    One server with these settings, and that each test finds its engines asked nothing and answering rightly.
+    """
+
+    @pytest.fixture(scope="module", name="lasting")
+    async def lasting(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Served, ScriptedFactory]]:
+        factory = ScriptedFactory()
+        async with serving(factory, settings_in(tmp_path_factory.mktemp("served"), **changes)) as one:
+            one.client.headers.update({} if "token" not in changes else {"Authorization": f"Bearer {changes['token']}"})
+            await one.until_ready()
+            yield one, factory
+
+    @pytest.fixture(name="factory")
+    def factory(lasting: tuple[Served, ScriptedFactory]) -> ScriptedFactory:
+        for engines in lasting[1].engines.values():
+            engines[-1].reset()
+        return lasting[1]
+
+    @pytest.fixture(name="served")
+    def served(lasting: tuple[Served, ScriptedFactory], factory: ScriptedFactory) -> Served:
+        del factory  # its engines answer rightly again
+        return lasting[0]
+
+    return lasting, factory, served
 
 
 def engine_cores(of: int | None = None) -> list[psutil.Process]:
@@ -192,6 +223,9 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
         os.environ.setdefault(name, value)
     path = tmp_path_factory.mktemp("real") / "models.yaml"
     path.write_text(REAL_CATALOG.format(root=ROOT))
+    tracer: Any = threading.gettrace()
+    untraced: Any = None
+    threading.settrace(untraced)  # for coverage, the import of vLLM in a thread would take half as long again
     try:
         async with serving(None, ApiServerSettings.model_validate({"catalog": path, "drain_seconds": 0})) as served:
             seconds: list[float] = []
@@ -206,6 +240,7 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
                 await wait_until(ready_or_failed, 240, "the real engine ready")
                 await served.until_ready({"en-de", "de-en"}, within=10)
             finally:
+                threading.settrace(tracer)
                 watch.cancel()
                 await asyncio.gather(watch, return_exceptions=True)
             engine = served.app.state.context.model_server.hosts[0].engine

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from apiserver.formats import markdown_writer
 from apiserver.guards import cleanup, length, scripts
+from apiserver.guards.calendar import calendar_words, foreign_months
 from apiserver.guards.names import word_lists
 from apiserver.guards.numbers import dates_and_times, east_asian_reader, vocabulary
 from apiserver.hosting.server_hosts import Routing
@@ -32,8 +33,11 @@ def apiserver_places() -> Sequence[Place]:
         cache_place(cleanup.next_example_pattern, lambda number: cleanup.next_example_pattern(fresh_tag(number))),
         cache_place(length._expectation, lambda number: length._expectation(fresh_pair(number))),
         cache_place(word_lists.place_names_of, lambda number: word_lists.place_names_of(fresh_tag(number, "xx"))),
-        cache_place(dates_and_times._dates, lambda number: dates_and_times._dates(fresh_tag(number))),
-        cache_place(dates_and_times._months, lambda number: dates_and_times._months(fresh_tag(number))),
+        cache_place(foreign_months._dates, lambda number: foreign_months._dates(fresh_tag(number))),
+        cache_place(dates_and_times.months_of, lambda number: dates_and_times.months_of(fresh_tag(number))),
+        cache_place(
+            calendar_words.calendar_words_of, lambda number: calendar_words.calendar_words_of(fresh_tag(number))
+        ),
         cache_place(vocabulary.unit_words, lambda number: vocabulary.unit_words(fresh_tag(number))),
         cache_place(vocabulary.lexicon_of, lambda number: vocabulary.lexicon_of(fresh_tag(number))),
         cache_place(number_conventions.locale_of, lambda number: number_conventions.locale_of(fresh_tag(number))),

@@ -19,7 +19,12 @@ LIMITS = RestartLimits(first_pause=float(sys.argv[1]), longest_pause=0.2, health
 sys.exit(
     main(
         sys.argv[3:],
-        commands={"apiserver": (*FAKE, "apiserver", *shlex.split(sys.argv[2])), "proxy": (*FAKE, "proxy")},
+        commands={
+            "apiserver": (*FAKE, "apiserver", *shlex.split(sys.argv[2])),
+            "proxy": (*FAKE, "proxy"),
+            # The compiler has work left in every test.
+            "bytecode": ("sleep", "1000"),
+        },
         restart_limits=LIMITS,
     )
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from deploy import environment
 from deploy.environment import Environment, describe_torch_pin, main
-from deploy.lockfiles import DEV, PIP, TORCH_CPU
+from deploy.lockfiles import BUILDS, DEV, PIP, TORCH_CPU, TORCH_CPU_INDEX, UV
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,19 +66,103 @@ def test_environment_of_another_build_is_refused(finished: Environment, capsys: 
     assert f"{finished.path} is a cpu environment" in capsys.readouterr().err
 
 
-def test_everything_is_installed_with_hashes(tmp_path: Path) -> None:
-    """pip itself first. torch has its hash for one Python only, and pip requires it there by itself."""
-    installing = Environment(tmp_path / "venv", "cpu", dev=True)
-    installing.python.parent.mkdir(parents=True)
-    said = tmp_path / "said"
-    installing.python.write_text(f'#!/bin/sh\necho "$@" >>{said}\n')
-    installing.python.chmod(0o755)
-    installing.install()
-    commands = [line.partition(" --no-input ")[2] for line in said.read_text().splitlines() if " install " in line]
-    locks = " ".join(f"-r {lock}" for lock in installing.locks if lock != TORCH_CPU)
-    assert commands == [f"--require-hashes -r {PIP}", f"-r {TORCH_CPU}", f"--require-hashes {locks}"]
-    assert str(DEV) in locks
-    assert installing.is_current()
+@dataclass(frozen=True, slots=True)
+class FakePython:
+    """An environment whose interpreter only notes what it is asked to run, and fails as it is told."""
+
+    environment: Environment
+    notes: Path
+
+    def fail(self, *patterns: str) -> None:
+        """Fail for commands that one of these patterns of the shell fits."""
+        lines = "".join(f'case "$*" in {pattern}) exit 1;; esac\n' for pattern in patterns)
+        self.environment.python.write_text(f'#!/bin/sh\necho "$@" >>{self.notes}\n{lines}')
+        self.environment.python.chmod(0o755)
+
+    def installed(self) -> list[str]:
+        """Return what pip and uv were asked to install."""
+        return [line.removeprefix("-I -m ") for line in self.notes.read_text().splitlines() if " install " in line]
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakePython:
+    fake = FakePython(Environment(tmp_path / "venv", "cpu", dev=True), tmp_path / "notes")
+    fake.environment.python.parent.mkdir(parents=True)
+    fake.fail()
+    return fake
+
+
+PIP_FOR_UV = f"pip install --no-deps --no-input --no-compile --require-hashes -r {UV}"
+LOCKS = " ".join(f"-r {lock}" for lock in (PIP, *BUILDS["cpu"], DEV) if lock != TORCH_CPU)
+BY_UV = "uv pip install --no-deps --no-build"
+BY_PIP = "pip install --no-deps --no-input"
+
+
+def test_pip_installs_uv_and_uv_everything_else(fake: FakePython) -> None:
+    """Both compare the hashes in the locks; uv's own is required. What the servers import is compiled."""
+    fake.environment.install()
+    assert fake.installed() == [PIP_FOR_UV, f"{BY_UV} -r {TORCH_CPU}", f"{BY_UV} {LOCKS}"]
+    assert fake.notes.read_text().endswith("-I deploy/bytecode.py imported\n")
+    assert fake.environment.is_current()
+
+
+def test_torch_is_looked_for_in_its_own_index_too(fake: FakePython) -> None:
+    """After the sources that pip is configured to have."""
+    fake.fail(f"*-r?{TORCH_CPU}")
+    fake.environment.install()
+    torch = [line for line in fake.installed() if str(TORCH_CPU) in line]
+    assert torch == [f"{BY_UV} -r {TORCH_CPU}", f"{BY_UV} -r {TORCH_CPU} --index-url {TORCH_CPU_INDEX}"]
+
+
+@pytest.mark.parametrize("missing", ["*-m?uv*", f"*-r?{UV}"], ids=["uv fails", "no uv"])
+def test_pip_installs_where_uv_cannot(fake: FakePython, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.fail(missing)
+    fake.environment.install()
+    assert fake.installed()[-2:] == [f"{BY_PIP} -r {TORCH_CPU}", f"{BY_PIP} {LOCKS}"]
+    assert (
+        f"pip installs, which takes a minute more: uv cannot ({fake.environment.path / 'install.log'} says why)\n"
+        in (capsys.readouterr().out)
+    )
+    assert fake.environment.is_current()
+
+
+def test_untranslatable_settings_make_pip_install(fake: FakePython, capsys: pytest.CaptureFixture[str]) -> None:
+    python = fake.environment.python
+    python.write_text(python.read_text() + 'case "$*" in *config?list) echo "global.no-binary=\':all:\'";; esac\n')
+    fake.environment.install()
+    assert fake.installed()[-2:] == [f"{BY_PIP} -r {TORCH_CPU}", f"{BY_PIP} {LOCKS}"]
+    assert "a minute more: uv has no equivalent of pip's no-binary\n" in capsys.readouterr().out
+
+
+def test_password_of_an_index_is_in_no_log(fake: FakePython) -> None:
+    python = fake.environment.python
+    python.write_text(
+        python.read_text()
+        + 'case "$*" in *config?list) echo "global.index-url=\'https://me:secret@index.test/\'";; esac\n'
+    )
+    fake.environment.install()
+    assert "secret" not in (fake.environment.path / "install.log").read_text()
+    assert "secret" not in fake.notes.read_text(), "nor in a list of processes"
+
+
+def test_damaged_environment_is_created_again(fake: FakePython, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without uv's cache, whose files are links to the damaged ones."""
+    fake.fail("*lockfiles.py*")
+    created: list[Path] = []
+
+    def create(_builder: object, path: Path) -> None:
+        created.append(path)
+        fake.environment.python.write_text(
+            f'#!/bin/sh\necho "$@ cache:$UV_NO_CACHE" >>{fake.notes}\n'
+            'case "$*" in *config?list) echo ":env:.no-cache-dir=\'$PIP_NO_CACHE_DIR\'";; esac\n'
+        )
+
+    monkeypatch.setattr("venv.EnvBuilder.create", create)
+    fake.environment.install()
+    assert created == [fake.environment.path]
+    lines = [line for line in fake.notes.read_text().splitlines() if " cache:" in line]
+    assert {line.rpartition(" ")[2] for line in lines if BY_UV in line} == {"cache:1"}
+    assert fake.environment.is_current()
 
 
 def test_torch_without_a_hash_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,36 @@ def test_check_ports_refuses_a_port_for_two_servers(tmp_path: Path) -> None:
         LaunchPlan("127.0.0.1", port, port, catalog).check_ports()
 
 
+@pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])
+def test_impossible_port_is_named(tmp_path: Path, port: int, wrong: int) -> None:
+    """The API servers' ports follow the proxy's."""
+    catalog = tmp_path / "models.yaml"
+    catalog.write_text("models: {a: {path: some/name}}")
+    with pytest.raises(LaunchPlanError, match=f"port {wrong} for .* does not exist"):
+        LaunchPlan("127.0.0.1", port, port + 1, catalog).check_ports()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "cannot be read"),
+        ("models: [", "is not YAML"),
+        ("models: {}", "models: "),
+        ("", "the file"),
+        ("models: {en-de: {pairs: [en-de]}}", "models.en-de.path"),
+    ],
+)
+def test_invalid_catalog_is_named(tmp_path: Path, text: str | None, words: str) -> None:
+    """With what is wrong in it."""
+    catalog = tmp_path / "models.yaml"
+    if text is not None:
+        catalog.write_text(text)
+    with pytest.raises(LaunchPlanError) as caught:
+        LaunchPlan("127.0.0.1", 8000, 8001, catalog).read_models()
+    assert str(catalog) in str(caught.value)
+    assert words in str(caught.value)
+
+
 def test_check_port_refuses_an_unknown_host() -> None:
     with pytest.raises(LaunchPlanError, match="the address no such host for the proxy is unknown"):
         check_port("no such host", free_ports(1), "the proxy", "choose another")

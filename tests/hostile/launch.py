@@ -16,6 +16,7 @@ from apiserver.app import create_app as create_apiserver
 from apiserver.settings import ApiServerSettings
 from proxy.app import create_app as create_proxy
 from proxy.settings import ProxySettings
+from shared.runtime.gc_tuning import freeze_loaded_objects
 from tests.faults.launch import launch
 from tests.hostile import echo_engine
 from tests.hostile.probe import probed
@@ -38,6 +39,8 @@ def _proxy(figures: Path) -> int:
 def _apiserver(figures: Path) -> int:
     settings = ApiServerSettings()
     app = create_apiserver(settings, echo_engine.start)
+    # As after the start of vLLM's engine: else idle collections walk all that was imported.
+    freeze_loaded_objects()
     return launch(
         app,
         port=settings.port,

@@ -234,7 +234,7 @@ def grow(server: WatchedServer, row: Row, max_stall: float, doublings: int, seed
     sizes = [max(1, row.limit >> doubling) for doubling in range(doublings, -1, -1)]
     further = [size for number in range(1, _FURTHER + 1) if (size := row.limit << number) <= row.most]
     if doublings:
-        measure(server, row, max(1, sizes[0] // 2), next(seeds))  # what is loaded or compiled once
+        measure(server, row, max(1, sizes[0] // 8), next(seeds))  # what is loaded or compiled once
     for size in (*sizes, *further):
         if size in further and not result.grows:
             break

@@ -135,7 +135,7 @@ class HostileFleet:
             "REPLICAS": f"http://127.0.0.1:{replica}",
             "REDIS_URL": f"redis://127.0.0.1:{redis}/0",
             "REDIS_TIMEOUT": "5",
-            "PROBE_INTERVAL": "5",
+            "PROBE_INTERVAL": "15",
             "PROBE_TIMEOUT": "30",
             "OPERATOR_TOKEN": TOKEN,
         }

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.no_cover, pytest.mark.xdist_group("hostile")]
 MAX_STALL_SECONDS = 0.2
 # The others have hostile heads alone, which every endpoint gets.
 METHODS_WITH_BODY = {"POST", "PUT", "PATCH"}
-CLIENTS, MIXED_ROWS = 8, 80
+CLIENTS, MIXED_ROWS = 8, 32
 
 
 def listed(rows: list[Row], server: str) -> set[tuple[str, str]]:

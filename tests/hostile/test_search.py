@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.hypothesis, pytest.mark.no_cover, pytest.mark.xdist_gr
 # Long enough that a request's fixed cost does not show, and short enough for hundreds of examples.
 CHARS = 8_000
 # Each example is a request of its own; the gate asks few.
-GATE_EXAMPLES, FUZZ_EXAMPLES = 12, 400
+GATE_EXAMPLES, FUZZ_EXAMPLES = 4, 400
 # A new seed must be worse than the old one by so much: figures of two machines differ.
 WORSE = 1.25
 # Parts of literals, words, tags and nesting, of which a text is made.

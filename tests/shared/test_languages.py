@@ -164,7 +164,7 @@ def test_stand_ins_ignore_the_order_of_served_pairs() -> None:
 
 def test_tags_of_callers_do_not_stay_in_langcodes() -> None:
     regions = [f"{first}{second}" for first in LETTERS[26:] for second in LETTERS[26:]]
-    for number in range(10_000):
+    for number in range(1000):
         tag = canonical_tag(f"fr-x-{number:06}")
         assert tag == "fr"
         assert closeness(canonical_tag(f"sv-{regions[number % 676]}-a-{number:06}"), tag) is None

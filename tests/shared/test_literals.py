@@ -94,6 +94,7 @@ def test_literals_are_ordered_disjoint_and_on_one_line(text: str) -> None:
     assert done <= len(text)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "unit",
     [

@@ -85,6 +85,13 @@ class ScriptedEngine:
         self._counter = Counter("vllm:generation_tokens", "Tokens.", labels, registry=self.metrics)
         self._counter.labels(entry.name, "0").inc(7)
 
+    def reset(self) -> None:
+        """Answer rightly and at once again, and forget what was asked."""
+        self.answer, self.delay = in_brackets, 0.0
+        self.gate.set()
+        self.asked.clear()
+        self.most_running = self.aborted = 0
+
     @property
     def alive(self) -> bool:
         return not self._death.is_set()

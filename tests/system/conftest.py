@@ -1,11 +1,11 @@
-"""A real fleet: Redis, two API servers for en-de, one for en-fr (real vLLM), and a proxy, each a process."""
+"""A real fleet: Redis, an API server for en-de, one for en-fr (real vLLM), and a proxy, each a process."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from tests.support.processes import ROOT, Server, free_port, python_server, redis_server
 from tests.support.waiting import wait_until
 
-# Three API servers import vLLM and start their engines at once on two cores.
+# Two API servers import vLLM and start their engines at once on two cores.
 READY_WITHIN = 400.0
 FLEET_MARK = "PAIRWAY_FLEET_TEST"
 
@@ -25,14 +25,11 @@ class Fleet:
     """The processes, and a client of the proxy."""
 
     de: Server
-    de_too: Server
     fr: Server
     proxy: Server
     client: httpx.AsyncClient
     # In the environment of the API servers, and so of their EngineCores, orphans included.
     mark: str
-    de_urls: tuple[str, str] = field(default=("", ""))
-    fr_url: str = ""
 
     async def translate(self, text: str | list[str], source: str | None, target: str) -> httpx.Response:
         body = {"text": text, "target_lang": target} | ({} if source is None else {"source_lang": source})
@@ -51,13 +48,13 @@ class Fleet:
         async def whole() -> bool:
             health = await self.health()
             pairs = health["pairs"]
-            expected = {"en-de": 2, "de-en": 2, "en-fr": 1, "fr-en": 1}
+            expected = {"en-de": 1, "de-en": 1, "en-fr": 1, "fr-en": 1}
             return health["status"] == "ok" and {pair: pairs[pair]["ready"] for pair in pairs} == expected
 
         await wait_until(whole, within, f"the whole fleet ready\n{self.logs()}")
 
     def logs(self) -> str:
-        servers = {"proxy": self.proxy, "de": self.de, "de_too": self.de_too, "fr": self.fr}
+        servers = {"proxy": self.proxy, "de": self.de, "fr": self.fr}
         return "\n".join(f"--- {name}\n{server.tail(8)}" for name, server in servers.items())
 
 
@@ -77,7 +74,7 @@ def api_server(model: str, port: int, folder: Path, name: str, mark: str) -> Ser
 async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Fleet]:
     folder = tmp_path_factory.mktemp("fleet")
     redis_port, proxy_port = free_port(), free_port()
-    ports = [free_port() for _ in range(3)]
+    ports = [free_port() for _ in range(2)]
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     environment = {
         "PROXY_PORT": str(proxy_port),
@@ -89,14 +86,13 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Flee
     redis = redis_server(redis_port, folder)
     mark = uuid.uuid4().hex
     de = api_server("en-de", ports[0], folder, "de", mark)
-    de_too = api_server("en-de", ports[1], folder, "de_too", mark)
-    fr = api_server("en-fr", ports[2], folder, "fr", mark)
+    fr = api_server("en-fr", ports[1], folder, "fr", mark)
     proxy = python_server("proxy", folder, environment, "proxy")
-    servers = (redis, de, de_too, fr, proxy)
+    servers = (redis, de, fr, proxy)
     for server in servers:
         server.start()
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{proxy_port}", timeout=30, trust_env=False) as client:
-        fleet = Fleet(de, de_too, fr, proxy, client, mark, (urls[0], urls[1]), urls[2])
+        fleet = Fleet(de, fr, proxy, client, mark)
         try:
 
             async def answers() -> bool:

@@ -55,25 +55,6 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
         return json.load(answer)
 
 
-async def test_launcher_serves_translations_and_stops(processes: MarkedProcesses) -> None:
-    """Ready without a hand, real translations of all models, and nothing left after SIGTERM."""
-    port = free_ports(4)
-    launcher = launch(processes, port)
-    await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
-    assert "ready: de-en, en-de, en-es, en-fr, es-en, fr-en" in processes.said()
-    german, french, spanish = (translate(port, "en", language) for language in ("de", "fr", "es"))
-    assert "Bahnhof" in str(german["translation"])
-    assert "gare" in str(french["translation"])
-    assert "estación" in str(spanish["translation"])
-    assert (french["model"], spanish["model"]) == ("en-fr", "en-es")
-    assert count_engines(processes) == 3
-    with Awake() as awake:
-        launcher.send_signal(signal.SIGTERM)
-        assert launcher.wait(timeout=60) == 0
-    assert awake.seconds < 30
-    assert processes.commands() == []
-
-
 def find_api_server(processes: MarkedProcesses, model: str) -> int:
     """Return the process id of a model's API server."""
     setting, command = f"\0APISERVER_MODELS={model}\0".encode(), b"\0-m\0apiserver\0"
@@ -84,11 +65,28 @@ def find_api_server(processes: MarkedProcesses, model: str) -> int:
     raise AssertionError(processes.commands())
 
 
-async def test_killed_api_server_returns_others_serve(processes: MarkedProcesses) -> None:
-    """Under requests to two pairs: the other pair never fails, the killed one is refused until it is back."""
+async def test_launcher_serves_restarts_and_stops(processes: MarkedProcesses) -> None:
+    """Real translations of all models; one API server is killed and comes back; nothing is left after SIGTERM."""
     port = free_ports(4)
     launcher = launch(processes, port)
     await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
+    assert "ready: de-en, en-de, en-es, en-fr, es-en, fr-en" in processes.said()
+    german, french, spanish = (translate(port, "en", language) for language in ("de", "fr", "es"))
+    assert "Bahnhof" in str(german["translation"])
+    assert "gare" in str(french["translation"])
+    assert "estación" in str(spanish["translation"])
+    assert (french["model"], spanish["model"]) == ("en-fr", "en-es")
+    assert count_engines(processes) == 3
+    await check_killed_server_returns(processes, port)
+    with Awake() as awake:
+        launcher.send_signal(signal.SIGTERM)
+        assert launcher.wait(timeout=60) == 0
+    assert awake.seconds < 30
+    assert processes.commands() == []
+
+
+async def check_killed_server_returns(processes: MarkedProcesses, port: int) -> None:
+    """Under requests to two pairs: the other pair never fails, the killed one is refused until it is back."""
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
     async with client, steady_load(client, "en", "fr", 3) as french, steady_load(client, "en", "de", 3) as german:
         await wait_until(lambda: len(french.samples) > 5 and len(german.samples) > 5, 60)
@@ -104,9 +102,6 @@ async def test_killed_api_server_returns_others_serve(processes: MarkedProcesses
     assert {sample.code for sample in german.failed()} <= {"pair-unavailable", "replica-failed"}
     assert killed not in processes.alive()
     assert count_engines(processes) == 3, "the dead server's engine is gone"
-    launcher.send_signal(signal.SIGTERM)
-    assert launcher.wait(timeout=60) == 0
-    assert processes.commands() == []
 
 
 async def test_killed_launcher_leaves_nothing(processes: MarkedProcesses, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A catalog is reloaded, and reloaded back, by real processes and engines under load: no request fails, nothing is left."""
+"""A catalog is reloaded by real processes and engines under load: no request fails, nothing is left."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def model_of(client: httpx.AsyncClient, text: str) -> str:
     return answer.json()["model"]
 
 
-async def test_model_is_changed_and_back_under_load(tmp_path: Path) -> None:
+async def test_model_is_changed_under_load(tmp_path: Path) -> None:
     catalog = tmp_path / "models.yaml"
     catalog.write_text(CATALOG.format(root=ROOT, name="en-de"))
     port, proxy_port = free_port(), free_port()
@@ -92,11 +92,7 @@ async def test_model_is_changed_and_back_under_load(tmp_path: Path) -> None:
                     assert "en-de -> en-de-v2: switched" in await run_changes(environment, "reload")
                     assert await model_of(client, "Where is the station?") == "en-de-v2"
                     assert len(server.children("EngineCore")) == 1, "the old engine is unloaded"
-                    catalog.write_text(CATALOG.format(root=ROOT, name="en-de"))
-                    assert "en-de-v2 -> en-de: switched" in await run_changes(environment, "reload")
-                    assert await model_of(client, "Where is my house?") == "en-de"
                 assert load.samples
                 assert not load.failed()
-                assert len(server.children("EngineCore")) == 1
         finally:
             proxy.stop()

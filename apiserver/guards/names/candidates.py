@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple
 
+from apiserver.guards.calendar.calendar_reader import read_calendar
 from apiserver.guards.names import word_lists
 from apiserver.guards.names.word_lists import NAME_WORDS
 from apiserver.guards.scripts import LATIN, scripts_of
@@ -96,9 +97,18 @@ def candidates_in(text: str, tag: str) -> list[Candidate]:
     if LATIN not in scripts_of(tag):
         names = _latin_words_in(text)
     elif language in word_lists.LISTED:
-        names = _outermost(whole_name(text, name, language) for name in _names_in(text, language))
+        names = _outermost(
+            whole_name(text, name, language) for name in _no_dates(_names_in(text, language), text, language)
+        )
     apart = (name for name in names if all(name.end <= code.start or code.end <= name.start for code in codes))
     return sorted([*codes, *islice(apart, MAX_CANDIDATES)])[:MAX_CANDIDATES]
+
+
+def _no_dates(names: Iterable[Candidate], text: str, language: str) -> Iterator[Candidate]:
+    """Yield the names that are no calendar words: those are translated."""
+    found = list(names)
+    days = {each.start for each in read_calendar(text, language) if not each.may_be_name} if found else set[int]()
+    return (name for name in found if name.start not in days)
 
 
 def _codes_in(text: str) -> Iterator[Candidate]:

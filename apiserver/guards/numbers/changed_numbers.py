@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from apiserver.guards.numbers.dates_and_times import changed_months, kept_months, lost_days, lost_halves, times_in
+from apiserver.guards.numbers.dates_and_times import lost_days, lost_halves, times_in
 from apiserver.guards.numbers.notation import find_phones, kept_notation, phones_in
 from apiserver.guards.numbers.reader import knows_words, may_have_numbers, numbers_in
 from apiserver.guards.numbers.readings import MINUS, NumberKind, NumberMention, Reading, Value, values_of
@@ -52,8 +52,7 @@ def changed_numbers(source: str, translation: str, pair: LanguagePair) -> tuple[
     spans += [(mention.start, mention.end) for mention in unmatched_numbers(ours, theirs, knows_words=known)]
     spans += [_whole(span, ours) for span in kept_notation(source, translation, pair)]
     spans += _lost_percents(source, translation, ours, theirs)
-    spans += [*kept_months(source, translation, pair), *lost_days(source, translation, pair)]
-    spans += changed_months(source, pair, theirs) if known else ()
+    spans += lost_days(source, translation, pair)
     times = list(times_in(source, languages[0]))
     spans += [(time.start, time.end) for time in lost_halves(times, translation, theirs, languages[1])]
     if spans:

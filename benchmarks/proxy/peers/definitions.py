@@ -51,7 +51,7 @@ class Peer:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def programs(self, environments: Path) -> Path:
-        """Return the folder with its programs, after installing them where they are missing; pip installs, as in deploy/environment.py.
+        """Return the folder with its programs, after installing them where they are missing. pip installs.
 
         Raises:
             PeerMissingError: they cannot be had.

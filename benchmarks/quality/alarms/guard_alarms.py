@@ -10,7 +10,6 @@ cleanup that gives the reference back (mended).
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import random
@@ -24,11 +23,11 @@ from apiserver.guards.cleanup import CleanedText, clean
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import OutputIssue, QualityGuard
 from benchmarks.harness.report import NONE, table
+from benchmarks.quality.alarms.references import SEED, parse_options
 from models.corpus import Pair, read_pairs
 from shared.languages import LanguagePair
 
 # The same sample every time.
-SEED: Final = 1
 JOINED: Final = (3, 10)
 WRONG_OUTPUTS: Final[dict[str, str]] = json.loads(Path(__file__).with_name("wrong_outputs.json").read_text())
 
@@ -138,11 +137,7 @@ def _alarm_table(alarms: dict[str, Counter[str]]) -> list[str]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=Path, nargs="+", required=True, help="files of english<TAB>other lines")
-    parser.add_argument("--limit", type=int, default=1000, help="lines of each file, chosen by chance")
-    parser.add_argument("--examples", type=int, default=0, help="false alarms to print of each direction")
-    options = parser.parse_args()
+    options = parse_options(__doc__)
     rows: dict[str, list[Pair]] = {}
     for file in options.pairs:
         pairs = read_pairs(file)

@@ -9,57 +9,25 @@ which no list was made from: how many are candidates.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.names.name_guard import lost_names
 from benchmarks.harness.report import NONE, table
-from benchmarks.quality.alarms.name_words import SKIPPED, is_held_out
+from benchmarks.quality.alarms.references import MICROSECOND, ROUNDS, SEED, Rows, pair_of, parse_options, read_rows
 from benchmarks.quality.named.named_sentences import FOLDER, read_named
-from shared.languages import LanguagePair
 
-SEED: Final = 1
 OTHER_NAMES: Final = (
     "Ascheburg Namba Kerwin Dolores Fitzroy Ludmila Perez Quentin Oshiro Brandt Tilda Magnus Yusuf Gottlieb Ramona"
 )
 CONSONANTS: Final = "bdfgklmnprstvz"
 CHANGES: Final = ("replaced", "dropped", "misspelt")
-ROUNDS: Final = 5
-MICROSECOND: Final = 1e6
 _NAME: Final = re.compile(r"[^\W\d_]{3,}")
-
-
-class Rows(NamedTuple):
-    """Sentences of a file, and their source's name."""
-
-    direction: str
-    pairs: Sequence[tuple[str, str]]
-
-
-def read_rows(file: Path, limit: int) -> Iterator[Rows]:
-    """Yield both directions; of a file with sources only lines that no list was made from."""
-    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
-    has_sources = len(lines[0]) > 2
-    held_out = [line for number, line in enumerate(lines) if not has_sources or is_held_out(number)]
-    rows = [(line[0], line[1]) for line in held_out if not has_sources or line[2] not in SKIPPED]
-    if len(rows) > limit:
-        rows = random.Random(SEED).sample(rows, limit)  # noqa: S311 - a sample
-    english, other = file.name.split(".")[0].split("-")
-    yield Rows(f"{english}-{other}", rows)
-    yield Rows(f"{other}-{english}", [(second, first) for first, second in rows])
-
-
-def pair_of(direction: str) -> LanguagePair:
-    """Return the pair of a direction such as en-de."""
-    return LanguagePair(*direction.split("-"))
 
 
 def shared_names(source: str, reference: str) -> list[str]:
@@ -141,18 +109,14 @@ def unseen_row(direction: str) -> tuple[str, ...]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=Path, nargs="+", required=True, help="files of english<TAB>other lines")
-    parser.add_argument("--limit", type=int, default=1000, help="lines of each file, chosen by chance")
-    parser.add_argument("--examples", type=int, default=0, help="false alarms to print of each direction")
-    options = parser.parse_args()
+    options = parse_options(__doc__)
     rows = [each for file in options.pairs for each in read_rows(file, options.limit)]
     alarms = [alarm_row(each, options.examples) for each in rows]
     headings = ("direction", "sentences", "with candidates, %", "false alarms, %", "µs without", "µs with candidates")
     print("\nNames guard on reference translations\n", *table(headings, alarms), sep="\n")
     headings = ("direction", "sentences with a name", *(f"{change}, % found" for change in CHANGES))
     print("\nChanged names in references\n", *table(headings, [found_row(each) for each in rows]), sep="\n")
-    unseen = [unseen_row(file.stem) for file in sorted(FOLDER.glob("*.tsv"))]
+    unseen = [unseen_row(file.stem) for file in sorted(FOLDER.glob("*-*.tsv"))]
     print("\nUnseen names\n", *table(("direction", "names", "candidates, %"), unseen), sep="\n")
 
 

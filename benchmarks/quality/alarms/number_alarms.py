@@ -8,12 +8,10 @@ found is that the guard gives any number.
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Final
 
 from apiserver.guards.numbers.changed_numbers import changed_numbers
@@ -22,7 +20,7 @@ from apiserver.guards.numbers.reader import read_numbers
 from apiserver.guards.numbers.readings import NumberMention
 from apiserver.guards.numbers.vocabulary import spell_numbers
 from benchmarks.harness.report import NONE, table
-from benchmarks.quality.alarms.name_alarms import MICROSECOND, ROUNDS, SEED, Rows, pair_of, read_rows
+from benchmarks.quality.alarms.references import MICROSECOND, ROUNDS, SEED, Rows, pair_of, parse_options, read_rows
 from shared.languages import language_of
 
 CHANGES: Final = ("changed", "dropped")
@@ -111,11 +109,7 @@ def found_row(rows: Rows, examples: int) -> tuple[str, ...]:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=Path, nargs="+", required=True, help="files of english<TAB>other lines")
-    parser.add_argument("--limit", type=int, default=1000, help="lines of each file, chosen by chance")
-    parser.add_argument("--examples", type=int, default=0, help="false alarms and misses to print of each direction")
-    options = parser.parse_args()
+    options = parse_options(__doc__)
     rows = [each for file in options.pairs for each in read_rows(file, options.limit)]
     alarms = [alarm_row(each, options.examples) for each in rows]
     headings = ("direction", "sentences", "with numbers, %", "false alarms, %", "µs without", "µs with numbers")

@@ -383,7 +383,7 @@ async def serve_detect(request: Request) -> Response:
         except TooLargeError as error:
             raise over_limit(error) from None
         exchange.peer.add_log_fields(texts=len(texts))
-        work = parts.translation.detection.detect(texts, parts.fleet.registry.snapshot)
+        work = parts.translation.detection.detect(exchange.caller_identity, texts, parts.fleet.registry.snapshot)
         detections = await exchange.peer.while_connected(work)
     languages = average(texts, detections)[:MAX_LANGUAGES] or [None]
     return JsonBytesResponse(to_json([language_answer(each) for each in languages]))

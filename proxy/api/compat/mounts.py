@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -197,10 +198,13 @@ async def _own_fields(run: TranslationRun, shared: SharedTranslate, body: bytes,
 
 
 def _refuse_path(api: CompatApi) -> Handler:
+    # Paths have letters, digits and slashes beside their {names}.
+    patterns = [(route, re.compile(re.sub(r"{\w+}", "[^/]+", _served_paths(api, route)[0]))) for route in api.routes]
+
     async def refuse(request: Request) -> Response:
         path = route_path(request.scope)
         methods = {
-            method for route in api.routes if _served_paths(api, route)[0] == path for method in _served_methods(route)
+            method for route, pattern in patterns if pattern.fullmatch(path) for method in _served_methods(route)
         }
         shown = mask_secrets(path)
         if methods:

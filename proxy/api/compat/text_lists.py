@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from proxy.api.compat.languages import extension_code
-from proxy.context import ProxyContext
 from proxy.exchange.translation_run import TranslationRun
 from proxy.routing.language_detector import Detection
 from shared.protocol.answers import Detected, Notice, Translation
@@ -82,7 +81,7 @@ async def translate_list(
         return await translate(run, translate_request, *notices)
     except LanguageUndetectedError:
         texts, text_format = translate_request.texts, translate_request.format
-        detected = await find_list_language(run.parts, texts, text_format, allows_foreign=allows_foreign)
+        detected = await find_list_language(run, texts, text_format, allows_foreign=allows_foreign)
         if detected is None:
             raise
     translate_request = translate_request.model_copy(update={"source_lang": detected.lang})
@@ -103,7 +102,7 @@ async def translate_page_texts(
     if sum(map(len, texts)) <= INLINE_CHARS:
         has_bare_signs = _find_bare_signs(texts)
     else:
-        has_bare_signs = await asyncio.to_thread(_find_bare_signs, texts)
+        has_bare_signs = await run.parts.process.long_bodies.read(run.caller_identity, partial(_find_bare_signs, texts))
     options: dict[str, Any] = _HTML_LINES if has_bare_signs else {}
     results = await translate_list(run, build_request(run, texts, source, target, **options))
     answers: list[tuple[str, str | None]] = []
@@ -123,22 +122,22 @@ def _find_bare_signs(texts: Sequence[str]) -> list[bool]:
 
 
 async def find_list_language(
-    parts: ProxyContext, texts: Sequence[str], text_format: TextFormat, *, allows_foreign: bool
+    run: TranslationRun, texts: Sequence[str], text_format: TextFormat, *, allows_foreign: bool
 ) -> Detected | None:
     """Return a list's likeliest language.
 
     None if no text has one and they exceed ``MAX_GUESSED_CHARS``; or, unless ``allows_foreign``, if a text seems to be
     in a language that is not served.
     """
-    detection = parts.translation.detection
-    detections = await detection.detect(texts, parts.fleet.registry.snapshot, text_format)
+    detection, snapshot = run.parts.translation.detection, run.parts.fleet.registry.snapshot
+    detections = await detection.detect(run.caller_identity, texts, snapshot, text_format)
     is_detected = any(each.detected for each in detections)
     if not is_detected and sum(map(len, texts)) > MAX_GUESSED_CHARS:
         return None
     for text, each in zip(texts, detections, strict=True):
         if (allows_foreign and is_detected) or (each.candidates and each.candidates[0].confidence >= MIN_CONFIDENCE):
             continue
-        if (await detection.score(text, text_format)).has_visible_words:
+        if (await detection.score(run.caller_identity, text, text_format)).has_visible_words:
             return None
     return next(iter(average(texts, detections)), None)
 

@@ -6,7 +6,7 @@ import logging
 from typing import Literal, Optional
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.catalog.engine_arguments import (
@@ -79,7 +79,6 @@ ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() |
 
 
 @given(st.sampled_from(["kind", "names", "quoted"]), ANYTHING)
-@settings(deadline=None)
 def test_argument_of_a_compound_type_is_left_to_vllm(name: str, value: object) -> None:
     assert argument_issue(name, value, TYPES) is None
 

@@ -9,7 +9,7 @@ from textwrap import indent
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.catalog.loader import load
@@ -189,7 +189,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8))
 def test_any_entry_is_read_or_refused_with_a_message(entry: dict[str, object]) -> None:
     with tempfile.TemporaryDirectory() as folder:

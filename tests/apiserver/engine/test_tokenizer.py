@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
@@ -22,7 +22,6 @@ TEXT = words_tokenizer(SAVED)
 CONTROL = {token["content"]: token["id"] for token in json.loads(SAVED)["added_tokens"]}
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(sorted(CONTROL)) | st.text(max_size=12), max_size=8).map("".join))
 def test_no_text_becomes_a_control_token(text: str) -> None:
     ids = TEXT.encode(text, add_special_tokens=False).ids
@@ -71,13 +70,11 @@ class Loaded:
 LOADED = ModelTokenizer(Loaded())
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(sorted(CONTROL)) | st.text(max_size=12), max_size=8).map("".join))
 def test_encode_text_gives_the_ids_of_the_words(text: str) -> None:
     assert LOADED.encode_text(text) == TEXT.encode(text, add_special_tokens=False).ids
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(max_size=20))
 def test_decoding_at_once_equals_token_by_token(text: str) -> None:
     ids = LOADED.encode_text(text)

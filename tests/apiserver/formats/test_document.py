@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import (
@@ -130,7 +130,6 @@ def test_format_chooses_the_reader(text_format: TextFormat, placeholders: int) -
     assert len(block.placeholders) == placeholders
 
 
-@settings(deadline=None)
 @given(PLANES | st.text())
 def test_text_is_written_as_it_was(text: str) -> None:
     document = parse(text, TextFormat.TEXT)

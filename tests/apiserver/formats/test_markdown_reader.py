@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, PlaceholderKind, placeholder_char
@@ -95,19 +95,16 @@ WELL_FORMED = st.lists(st.sampled_from(WHOLE), max_size=20).map("".join)
 ANYTHING = st.lists(st.sampled_from([*WHOLE, *BROKEN]), max_size=25).map("".join) | st.text()
 
 
-@settings(deadline=None)
 @given(ANYTHING)
 def test_parts_join_to_the_text(text: str) -> None:
     assert source_of(parse(text, TextFormat.MARKDOWN)) == text
 
 
-@settings(deadline=None)
 @given(ANYTHING)
 def test_any_text_can_be_written(text: str) -> None:
     assert isinstance(translate(text, TextFormat.MARKDOWN), str)
 
 
-@settings(max_examples=300, deadline=None)
 @given(WELL_FORMED)
 def test_unchanged_words_give_the_same_page(text: str) -> None:
     assert as_shown(write(parse(text, TextFormat.MARKDOWN))) == as_shown(text)
@@ -188,7 +185,7 @@ HOSTILE = ["[", "*", "> ", "- ", "_a ", "`", "<!--", "![", "[a](", "[a](b) ", "*
 @pytest.mark.no_cover
 @pytest.mark.parametrize("part", HOSTILE)
 def test_long_repetition_is_parsed(part: str) -> None:
-    text = part * (30_000 // len(part))
+    text = part * (10_000 // len(part))
     assert source_of(parse(text, TextFormat.MARKDOWN)) == text
 
 
@@ -248,14 +245,14 @@ NASTY = ["# x", "- x", "+", "1. x", "12) x", "> x", "---", "===", "```", "~~~", 
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("words", NASTY)
 @pytest.mark.parametrize(
     "text",
     ["a\n", "# a\n", "a\n===\n", "- a\n", "- [ ] a\n", "> a\n", "| a |\n|---|\n", "![a](b)\n", "x *a* x\n", "[ref] a\n\n[ref]: /x\n"],
 )  # fmt: skip
-def test_no_word_becomes_syntax(text: str, words: str) -> None:
-    plain, nasty = shown_with(text, "word"), shown_with(text, f"x {words}" if "*" in text else words)
-    assert re.findall(r"<\w+", nasty) == re.findall(r"<\w+", plain)
+def test_no_word_becomes_syntax(text: str) -> None:
+    plain = re.findall(r"<\w+", shown_with(text, "word"))
+    shown = {words: shown_with(text, f"x {words}" if "*" in text else words) for words in NASTY}
+    assert {words: nasty for words, nasty in shown.items() if re.findall(r"<\w+", nasty) != plain} == {}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 from xml.parsers import expat
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from apiserver.formats.parser import parse
@@ -120,12 +120,12 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-@pytest.mark.parametrize("head", ["", "<a ", "<!DOCTYPE a [", "<!DOCTYPE ", "<!--", "&a", "</a"])
-def test_hostile_text_takes_linear_time(head: str, unit: str) -> None:
-    started = time.process_time()
-    with suppress(XmlSyntaxError):
-        list(xml_tokens(head + unit * 30_000))
-    assert time.process_time() - started < 5, "a bound on the work, not a measurement"
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    for head in ("", "<a ", "<!DOCTYPE a [", "<!DOCTYPE ", "<!--", "&a", "</a"):
+        started = time.process_time()
+        with suppress(XmlSyntaxError):
+            list(xml_tokens(head + unit * 30_000))
+        assert time.process_time() - started < 5, f"{head}: a bound on the work, not a measurement"
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,6 @@ def test_white_space_is_kept_or_soft() -> None:
     assert texts(parse(text, TextFormat.XML, SentenceSplitting.LINES_AND_SENTENCES)) == ["One\n two"]
 
 
-@settings(deadline=None)
 @given(XML_TEXTS, OPTIONS)
 def test_markup_survives_any_words(text: str, options: XmlOptions) -> None:
     document = parse(text, TextFormat.XML, xml=options)
@@ -267,7 +266,6 @@ def test_markup_survives_any_words(text: str, options: XmlOptions) -> None:
         expat.ParserCreate().Parse(f"<r>{translation}</r>", True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(["<a>", "</a>", "<b>", "&", "<", "x", "]]>"]) | st.text(max_size=3), max_size=9))
 def test_any_text_is_read_or_refused(parts: list[str]) -> None:
     text = "".join(parts)
@@ -278,20 +276,23 @@ def test_any_text_is_read_or_refused(parts: list[str]) -> None:
     assert source_of(document) == text
 
 
+TOO_DEEP = "<a>x" * 20_000 + "</a>" * 20_000
+
+
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "text",
+    ("text", "options"),
     [
-        "<" * 100_000,
-        "<a>" * 20_000 + "x" + "</a>" * 20_000,
-        "<a>x" * 20_000 + "</a>" * 20_000,
-        "<a>x</a>" * 20_000,
-        "<a/>x" * 20_000,
-        "&amp;x" * 20_000,
+        ("<" * 100_000, {}),
+        ("<a>" * 20_000 + "x" + "</a>" * 20_000, {}),
+        (TOO_DEEP, {}),
+        ("<a/>x" * 20_000, {}),
+        ("&amp;x" * 20_000, {}),
+        ("<a>x</a>" * 20_000, {"outline_detection": False}),
+        (TOO_DEEP, {"ignore_tags": ["a"]}),
+        (TOO_DEEP, {"splitting_tags": ["a"]}),
     ],
-    ids=range(6),
-)
-@pytest.mark.parametrize(
-    "options", [{}, {"outline_detection": False}, {"ignore_tags": ["a"]}, {"splitting_tags": ["a"]}]
+    ids=range(8),
 )
 def test_hostile_xml_takes_linear_time(text: str, options: dict[str, list[str]]) -> None:
     started = time.process_time()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.apiserver.conftest import JSON, Served, SettingsFor, serving
-from tests.support.scripted_engine import ScriptedFactory
+from tests.apiserver.conftest import JSON, Served, server_fixtures
 from tests.support.upload_clients import UPLOADS
 
 TOKEN = "the-token-of-this-fleet"
@@ -20,16 +19,13 @@ ANSWERS: Mapping[str, tuple[int, str]] = {
 }
 
 
-@pytest.fixture
-async def closed(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncGenerator[Served]:
-    async with serving(factory, settings_for(token=TOKEN)) as one:
-        yield one
+lasting, factory, served = server_fixtures(token=TOKEN)
 
 
 @pytest.mark.parametrize("chunked", [False, True])
 @pytest.mark.parametrize("client", UPLOADS)
-async def test_early_refusal_is_an_answer(closed: Served, client: str, chunked: bool, tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{closed.port}/translate"
+async def test_early_refusal_is_an_answer(served: Served, client: str, chunked: bool, tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{served.port}/translate"
     for authorization, expected in ANSWERS.items():
         headers = {**JSON, **({"Authorization": authorization} if authorization else {})}
         assert await asyncio.to_thread(UPLOADS[client], url, headers, chunked, tmp_path) == expected

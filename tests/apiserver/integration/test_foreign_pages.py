@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
 
 import httpx
 import pytest
 
 from proxy.upstream.http_client import address_of
-from tests.apiserver.conftest import Served, SettingsFor, serving
+from tests.apiserver.conftest import Served, SettingsFor, server_fixtures, serving
 from tests.support.scripted_engine import ScriptedFactory
 
 TOKEN = "0123456789abcdef-test"
@@ -29,11 +28,7 @@ FOREIGN = ("evil.example", "evil.example:8001")
 NAMED = ("gpu1.example.com", "gpu1.example.com:8443")
 
 
-@pytest.fixture
-async def on_loopback(factory: ScriptedFactory, settings_for: SettingsFor) -> AsyncGenerator[Served]:
-    async with serving(factory, settings_for()) as one:
-        await one.until_ready()
-        yield one
+lasting, factory, served = server_fixtures()
 
 
 async def status(served: Served, method: str, path: str, **headers: str) -> int:
@@ -47,40 +42,40 @@ async def status(served: Served, method: str, path: str, **headers: str) -> int:
 
 @pytest.mark.parametrize("path", PROBES)
 @pytest.mark.parametrize("host", FOREIGN)
-async def test_rebound_page_reads_nothing_on_loopback(on_loopback: Served, host: str, path: str) -> None:
-    assert await status(on_loopback, "GET", path, host=host) == 403
+async def test_rebound_page_reads_nothing_on_loopback(served: Served, host: str, path: str) -> None:
+    assert await status(served, "GET", path, host=host) == 403
 
 
 @pytest.mark.parametrize("host", [*FOREIGN, *PRIVATE])
-async def test_pages_cannot_translate(on_loopback: Served, host: str) -> None:
+async def test_pages_cannot_translate(served: Served, host: str) -> None:
     foreign = {"origin": "http://evil.example", "sec_fetch_site": "cross-site"}
-    assert await status(on_loopback, "POST", "/translate", host=host, **foreign) == 403
+    assert await status(served, "POST", "/translate", host=host, **foreign) == 403
     if host in FOREIGN:  # its page is its own origin
-        assert await status(on_loopback, "POST", "/translate", host=host, origin=f"http://{host}") == 403
+        assert await status(served, "POST", "/translate", host=host, origin=f"http://{host}") == 403
 
 
 @pytest.mark.parametrize("host", PRIVATE)
-async def test_probes_at_private_hosts_are_served(on_loopback: Served, host: str) -> None:
+async def test_probes_at_private_hosts_are_served(served: Served, host: str) -> None:
     for path in PROBES:
-        assert await status(on_loopback, "GET", path, host=host) == 200
-    assert await status(on_loopback, "POST", "/translate", host=host) == 200
+        assert await status(served, "GET", path, host=host) == 200
+    assert await status(served, "POST", "/translate", host=host) == 200
 
 
 @pytest.mark.parametrize("host", [*PRIVATE, *NAMED])
-async def test_proxies_are_served_by_any_name(on_loopback: Served, host: str) -> None:
+async def test_proxies_are_served_by_any_name(served: Served, host: str) -> None:
     lines = address_of(f"https://{host}", "").headers.strip().split("\r\n")
     sent = dict(line.split(": ", 1) for line in lines)
     assert sent["Host"] == host
-    answer = await on_loopback.client.get("/report", headers=sent)
+    answer = await served.client.get("/report", headers=sent)
     assert answer.status_code == 200
-    assert (await on_loopback.client.post("/translate", headers=sent, json=BODY)).status_code == 200
+    assert (await served.client.post("/translate", headers=sent, json=BODY)).status_code == 200
 
 
 @pytest.mark.parametrize("settings", [{"token": TOKEN}, {"open": True, "host": "0.0.0.0"}])
 async def test_any_host_is_served_beyond_loopback_or_with_a_token(
-    factory: ScriptedFactory, settings_for: SettingsFor, settings: dict[str, object]
+    settings_for: SettingsFor, settings: dict[str, object]
 ) -> None:
-    async with serving(factory, settings_for(**settings)) as one:
+    async with serving(ScriptedFactory(), settings_for(**settings)) as one:
         headers = {"authorization": f"Bearer {TOKEN}"}
         for host in (*PRIVATE, *NAMED):
             for path in PROBES[:3]:
@@ -91,6 +86,6 @@ async def test_any_host_is_served_beyond_loopback_or_with_a_token(
         assert await status(one, "POST", "/translate", host="gpu1.example.com", **page) == 403
 
 
-async def test_refusal_names_the_token(on_loopback: Served) -> None:
-    answer: httpx.Response = await on_loopback.client.get("/report", headers={"host": "evil.example"})
+async def test_refusal_names_the_token(served: Served) -> None:
+    answer: httpx.Response = await served.client.get("/report", headers={"host": "evil.example"})
     assert "APISERVER_TOKEN" in answer.json()["detail"]

@@ -9,14 +9,14 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.engine.interface import GenerationResult
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import PairwayError
 from shared.protocol.translate_request import Limits
-from tests.apiserver.conftest import PAIRS, Served, SettingsFor, serving
+from tests.apiserver.conftest import PAIRS, Served, SettingsFor, server_fixtures, serving
 from tests.support.scripted_engine import Asked, ScriptedFactory
 from tests.support.waiting import wait_until
 
@@ -30,6 +30,15 @@ def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert body["request_id"] == answer.headers["x-request-id"]
     assert all(body[member] for member in ("type", "title", "detail"))
     return body
+
+
+lasting, factory, served = server_fixtures()
+
+
+async def counted(served: Served, series: str) -> float:
+    """Return the value of a metric's series, 0 before it has one."""
+    lines = (await served.client.get("/metrics")).text.splitlines()
+    return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{series} ")), 0.0)
 
 
 GOOD = {"text": "Hello", "source_lang": "en", "target_lang": "de"}
@@ -178,9 +187,9 @@ async def test_docs_page_has_the_policy_of_all_answers(served: Served) -> None:
     assert (await served.client.get("/docs/swagger-ui-bundle.js")).status_code == 200
 
 
-async def test_exceeded_limits_are_413(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
+async def test_exceeded_limits_are_413(settings_for: SettingsFor) -> None:
     limits = settings_for(max_texts=3, max_text_chars=100, max_body_bytes=1024)
-    async with serving(factory, limits) as served:
+    async with serving(ScriptedFactory(), limits) as served:
         await served.until_ready()
         assert (await served.translate(["a"] * 3)).status_code == 200
         body = problem(await served.translate(["a"] * 4), 413, "too-large")
@@ -201,8 +210,8 @@ async def test_exceeded_limits_are_413(factory: ScriptedFactory, settings_for: S
         assert (body["limit"], body["unit"]) == (1024, "bytes")
 
 
-async def test_idle_server_accepts_any_legal_list(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
-    async with serving(factory, settings_for(max_waiting=1)) as served:
+async def test_idle_server_accepts_any_legal_list(settings_for: SettingsFor) -> None:
+    async with serving(ScriptedFactory(), settings_for(max_waiting=1)) as served:
         await served.until_ready()
         assert (await served.translate(["a"] * 256)).status_code == 200
         assert problem(await served.translate(["a"] * 257), 413, "too-large")["limit"] == 256
@@ -232,6 +241,8 @@ async def test_unusable_output_is_502_or_null_in_a_list(
     served: Served, factory: ScriptedFactory, text: str, reason: str | None, code: str
 ) -> None:
     engine = factory.engine("en-de")
+    series = f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}}'
+    before = await counted(served, series)
     answer, engine.answer = engine.answer, of(text, "stop")
     engine.answer = lambda asked: answer(asked) if asked.text == "good" else of(text, reason)(asked)
     body = problem(await served.translate("bad"), 502, "unusable-output")
@@ -239,11 +250,11 @@ async def test_unusable_output_is_502_or_null_in_a_list(
     results = (await served.translate(["good", "bad"])).json()["results"]
     assert [result["translation"] for result in results] == ["[good]", None]
     assert [[warning["code"] for warning in result["warnings"]] for result in results] == [[], [code]]
-    metrics = (await served.client.get("/metrics")).text
-    assert f'pairway_apiserver_unusable_outputs_total{{pair="en-de",reason="{code}"}} 2.0' in metrics
+    assert await counted(served, series) == before + 2
 
 
-async def test_full_model_is_503_with_retry_after(factory: ScriptedFactory, settings_for: SettingsFor) -> None:
+async def test_full_model_is_503_with_retry_after(settings_for: SettingsFor) -> None:
+    factory = ScriptedFactory()
     async with serving(factory, settings_for(max_waiting=2)) as served:
         await served.until_ready()
         engine = factory.engine("en-de")
@@ -287,6 +298,8 @@ async def test_slow_body_is_504(served: Served) -> None:
 async def test_client_disconnect_cancels_engine_requests(
     served: Served, factory: ScriptedFactory, text: str | list[str]
 ) -> None:
+    series = 'pairway_apiserver_requests_total{class="client",outcome="client-gone",pair="en-de"}'
+    before = await counted(served, series)
     engine = factory.engine("en-de")
     engine.gate.clear()
     count = 1 if isinstance(text, str) else len(text)
@@ -302,8 +315,7 @@ async def test_client_disconnect_cancels_engine_requests(
     await wait_until(lambda: engine.running == 0, 5)
     assert engine.aborted == count
     assert (await served.report())["in_flight"] == 0
-    metrics = (await served.client.get("/metrics")).text
-    assert 'pairway_apiserver_requests_total{class="client",outcome="client-gone",pair="en-de"} 1.0' in metrics
+    assert await counted(served, series) == before + 1
 
 
 async def test_client_disconnect_in_mid_body_costs_nothing(served: Served, factory: ScriptedFactory) -> None:
@@ -345,7 +357,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.fixed_dictionaries({}, optional={"text": ANYTHING, "source_lang": ANYTHING, "target_lang": ANYTHING})
     | st.fixed_dictionaries({"text": st.just("a"), "source_lang": st.text(max_size=12), "target_lang": st.just("de")})

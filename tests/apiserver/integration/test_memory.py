@@ -22,11 +22,13 @@ from shared.protocol.translate_request import TranslateRequest
 from tests.support.processes import free_port
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.system
+
 CATALOG = """
 models:
   m: {path: o/m, pairs: [en-de], prompt: demo-tags, engine: {max_num_seqs: 64}, segment: {tokens: 60, sentences: 1}}
 """
-CHARS = 199_000
+CHARS = 100_000
 OK = (200, "")
 PAIR = {"source_lang": "en", "target_lang": "de"}
 
@@ -130,7 +132,7 @@ LISTS: dict[str, dict[str, Any]] = {
         "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(16)) for number in NUMBERED]
     },
     "many short lines": {
-        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(40)) for number in NUMBERED]
+        "text": ["\n".join(f"a{chr(0x4E00 + number)}{line:x}" for line in range(20)) for number in NUMBERED]
     },
     "tags": {"text": [f"<p>a{number} <b>b</b><p>c <i>d</i>" for number in NUMBERED], "format": "html"},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from sacrebleu.metrics.chrf import CHRF
@@ -171,7 +171,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10)
 @given(texts=st.lists(st.lists(PARTS | st.text(max_size=4), max_size=8).map("".join), min_size=1, max_size=3))
 async def test_any_text_keeps_white_space_and_placeholders(real: Real, texts: list[str]) -> None:
     answer = await real.served.translate(texts)

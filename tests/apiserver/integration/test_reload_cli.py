@@ -112,6 +112,8 @@ async def test_reload_without_a_difference_changes_nothing(
 ) -> None:
     assert await run("reload") == 0
     assert "no model differs" in capsys.readouterr().out
+    assert await run("reload", "--cancel", "--swap") == 1
+    assert "without --swap and --remove" in capsys.readouterr().err
     operated.catalog.write_text("models: 3")
     assert await run("list") == 0
     assert "on disk: " in capsys.readouterr().out

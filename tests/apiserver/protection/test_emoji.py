@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
@@ -77,7 +77,6 @@ def test_meaningful_signs_stay_words(text: str) -> None:
     )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.sampled_from(["a", "bc", " ", A, B, "。"]), max_size=12),
     st.lists(st.sampled_from(["x", " ", "y", "。"]), min_size=1, max_size=9),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
@@ -126,7 +126,6 @@ def test_unpaired_tags_stay_outside_and_in_order() -> None:
     assert not is_well_nested(f"x{B}y{A}z{C}w{D}", placeholders)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(["a", " ", "<x1/>", "%s", "{x}", A, B, "é", "7"]), max_size=12).map("".join))
 def test_encoded_text_is_restored_or_refused(text: str) -> None:
     once = "".join(char for index, char in enumerate(text) if char not in text[:index] or char not in {A, B})

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import (
@@ -146,7 +146,6 @@ PARTS = st.sampled_from(
 TEXTS = st.lists(PARTS | st.text(st.characters(codec=None), max_size=4), max_size=12).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS)
 def test_placeholder_sources_restore_the_text(text: str) -> None:
     result = protect(block(text), Protection.of(["Tom", "x"], {"word": "Wort", "w": ""}), EN_DE)

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.metrics import ApiServerMetrics
@@ -284,7 +284,6 @@ async def test_permit_is_returned_after_a_cancellation() -> None:
     assert (admission.texts, admission.ahead(Lane.BULK_LONG, "", 0)) == (0, 0)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.scheduling.throughput import GAP_SECONDS, MEMORY_SECONDS, MIN_SEEN_SECONDS, ThroughputMeter
@@ -111,7 +111,6 @@ def test_share_of_the_slots_counts_as_share_of_the_time() -> None:
     assert rate.rate == pytest.approx(50, rel=0.1), "what a full batch really does is learnt soon"
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5), st.floats(1, 200)), min_size=1, max_size=30))
 def test_rate_stays_between_the_extremes_while_full(turns: list[tuple[bool, float, float]]) -> None:
     clock = HandClock()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -82,7 +82,6 @@ def check_layout(parts: list[TextPart], text: str) -> None:
 
 
 @given(TEXTS, LANGUAGES, st.integers(1, 120), st.none() | st.integers(1, 3))
-@settings(max_examples=400, deadline=None)
 def test_segments_keep_the_budget_and_join_to_the_text(
     text: str, language: str, max_tokens: int, max_sentences: int | None
 ) -> None:
@@ -94,7 +93,6 @@ def test_segments_keep_the_budget_and_join_to_the_text(
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=200, deadline=None)
 def test_no_grapheme_cluster_within_the_budget_is_cut(text: str, language: str) -> None:
     position = 0
     ends = {0, *cluster_ends(text)}
@@ -109,14 +107,12 @@ def test_no_grapheme_cluster_within_the_budget_is_cut(text: str, language: str) 
 
 
 @given(TEXTS, LANGUAGES, st.integers(1, 60))
-@settings(max_examples=200, deadline=None)
 def test_hard_white_space_is_outside_segments(text: str, language: str, max_tokens: int) -> None:
     parts = segment(text, language, by_bytes(max_tokens))
     assert skeleton("".join("ein Wort" if isinstance(part, Segment) else part for part in parts)) == skeleton(text)
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=200, deadline=None)
 def test_split_segment_ends_at_one_cluster(text: str, language: str) -> None:
     for whole in texts(segment(text, language, by_bytes(400))):
         parts = split_segment(whole, language)

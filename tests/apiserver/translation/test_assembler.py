@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
@@ -162,7 +162,6 @@ def test_no_space_is_added_between_blocks() -> None:
     assert assembler.text == "Hello.Goodbye."
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.permutations(range(6)))
 def test_results_may_come_in_any_order(order: list[int]) -> None:
     steps: list[Step] = []

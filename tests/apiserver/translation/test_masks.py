@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.catalog.model_entry import MaskKind
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
-from apiserver.guards.quality_guard import ECHO, NAME_CHANGED
+from apiserver.guards.quality_guard import DATE_CHANGED, ECHO, NAME_CHANGED
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
 from apiserver.protection.placeholder_encoding import encode_in_style
@@ -53,6 +53,12 @@ def test_lost_values_are_masked_wherever_they_are_whole_words() -> None:
     text = "Ann saw Anna, and Anna saw Ann."
     masks = list(masks_of_values(text, [ECHO, NAME_CHANGED.with_values(["Ann"])], EN_DE))
     assert [(each.start, each.kind) for each in masks] == [(0, PlaceholderKind.NAME), (27, PlaceholderKind.NAME)]
+
+
+def test_calendar_words_are_never_masked() -> None:
+    text = "See you on Monday, Zuzana, in Jan 2027."
+    assert list(masks_of_values(text, [DATE_CHANGED.with_values(["Monday"])], EN_DE)) == []
+    assert masked_parts(text, MaskKind.NAMES) == [("Zuzana", "Zuzana")]
 
 
 def test_masks_come_behind_the_segments_own_placeholders() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.xml_tokens import XmlSyntaxError
@@ -76,7 +76,6 @@ def test_names_and_terms_are_placeholders() -> None:
     assert untranslated_text(plan) == "Pairway is at the Bahnhof."
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.sampled_from(["a b. ", "<b>", "</b>", "{x}", "\n", "  ", "*", "`c`", "%s", "。"]) | st.text(max_size=6),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.catalog.model_entry import MaskKind
@@ -348,7 +348,6 @@ def placeholders_of(text: str) -> list[str]:
 WORDS = st.sampled_from(["house", "the", "<n1/>", "a", "%s", "<b>", "\n", "  ", "é", "</s>", "家", "7"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     text=st.lists(st.sampled_from([*"abc xyz", A, B]), min_size=1, max_size=20).map("".join),
     answers=st.lists(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=20), min_size=1, max_size=6),

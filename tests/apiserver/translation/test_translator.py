@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.catalog.model_entry import ModelEntry
@@ -111,7 +111,6 @@ def random_outputs(seed: int, choices: list[str]) -> Answer:
     return answer
 
 
-@settings(max_examples=250, deadline=None)
 @given(
     text=TEXTS, seed=st.integers(0, 1 << 30), choices=st.lists(OUTPUTS | st.text(max_size=12), min_size=1, max_size=4)
 )
@@ -133,7 +132,6 @@ async def test_any_output_keeps_white_space_and_placeholders(text: str, seed: in
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(text=TEXTS, seed=st.integers(0, 1 << 30), text_format=st.sampled_from([TextFormat.HTML, TextFormat.MARKDOWN]))
 async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: TextFormat) -> None:
     markup = (
@@ -150,7 +148,7 @@ async def test_any_output_keeps_every_tag(text: str, seed: int, text_format: Tex
     "text",
     [
         "Tea is here.\n\n  Dad is there. \t Cake is gone.\r\n",
-        " Hello {name}, it is 5.5 km to https://x.org today. ",
+        " Hello {name}, it is 5.5 km to https://x.org again. ",
         "Red. Tea. Hat. Car. Dog. Cat. Sun. Sea. Air. Ice. Oak.",
     ],
 )
@@ -324,7 +322,6 @@ async def test_guard_outcomes_are_counted() -> None:
     assert metrics.segments.labels("en-de", "second").value == 1
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     parts=st.lists(
         st.sampled_from(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from benchmarks.harness.load import failures
 from tests.compose.deployment import LOOK_SECONDS
 from tests.compose.result import broken_off
 from tests.compose.rows.row import RowRun
@@ -59,8 +60,10 @@ async def all_stopped(run: RowRun) -> None:
     await run.fleet.compose("down")
     answers = await asyncio.gather(*tasks)
     right = sum(not answer.failed for answer in answers)
-    run.note("long requests answered", f"{right} of {LONG_REQUESTS}")
-    run.result.checks.holds("every accepted long request was answered", right == LONG_REQUESTS, measured=str(right))
+    # A slow machine's server accepts fewer of them.
+    accepted = sum(answer.code != "overloaded" for answer in answers)
+    run.note("long requests answered", f"{right} of {LONG_REQUESTS} {failures(answers) or ''}".rstrip())
+    run.result.checks.holds("every accepted long request was answered", 0 < right == accepted, measured=str(right))
     broken = broken_off(run.traffic.samples)
     run.result.checks.at_most("accepted requests without an answer", len(broken), 0, timing=False)
     left = await run.fleet.containers("proxy", stopped=True)

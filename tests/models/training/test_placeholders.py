@@ -33,14 +33,14 @@ def is_well_nested(text: str) -> bool:
 
 
 @pytest.mark.parametrize("pair", TEXTS)
-@pytest.mark.parametrize("seed", range(10))
-def test_both_sides_have_the_same_placeholders(pair: Pair, seed: int) -> None:
-    written = with_placeholders(LEXICON.align(pair), seeded(seed))
-    english, other = (Counter(_SPELLING.findall(text)) for text in (written.english, written.other))
-    assert english == other
-    assert max(english.values(), default=1) == 1
-    assert is_well_nested(written.english)
-    assert is_well_nested(written.other)
+def test_both_sides_have_the_same_placeholders(pair: Pair) -> None:
+    for seed in range(10):
+        written = with_placeholders(LEXICON.align(pair), seeded(seed))
+        english, other = (Counter(_SPELLING.findall(text)) for text in (written.english, written.other))
+        assert english == other, seed
+        assert max(english.values(), default=1) == 1, seed
+        assert is_well_nested(written.english), seed
+        assert is_well_nested(written.other), seed
 
 
 def test_all_kinds_are_written() -> None:

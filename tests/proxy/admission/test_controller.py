@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.admission.controller import RESERVE
@@ -119,7 +119,6 @@ def test_replica_refusal_gets_our_wait_and_other_errors_do_not() -> None:
     assert failed.value.retry_after is None
 
 
-@settings(deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 700), st.booleans(), st.floats(0, 12)), max_size=60)
 )

@@ -11,10 +11,12 @@ from proxy.cache.coalescing import RequestCoalescer
 from proxy.call import RequestCost, TranslationCall
 from proxy.keys.caller import Caller
 from shared.languages import LanguagePair
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.deadline import Deadline
 from shared.protocol.priority import Priority
 from shared.protocol.translate_request import TranslateRequest
 from shared.runtime.metrics import RequestSample
+from shared.runtime.turns import LoopTurns
 from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
 
@@ -55,7 +57,7 @@ class CoalescerHarness:
     tasks: list[asyncio.Task[tuple[bytes, bool]]] = field(default_factory=list[asyncio.Task[tuple[bytes, bool]]])
 
     def __post_init__(self) -> None:
-        self.coalescer = RequestCoalescer(self.clock, lambda: self.is_draining)
+        self.coalescer = RequestCoalescer(self.clock, lambda: self.is_draining, LongBodies(LoopTurns()))
 
     def call(
         self,

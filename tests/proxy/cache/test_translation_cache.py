@@ -15,6 +15,7 @@ from proxy.cache.redis_cache import RedisCache
 from proxy.cache.translation_cache import ModelVersions, TranslationCache, text_fingerprints
 from proxy.metrics import ProxyMetrics
 from proxy.routing.routes import Route
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.answers import Translation
 from shared.protocol.report import ModelReport
 from shared.protocol.translate_request import SentenceSplitting, TextFormat, TranslateRequest, XmlOptions
@@ -110,6 +111,7 @@ def cache(redis_cache: RedisCache, clock: HandClock) -> TranslationCache:
         60,
         clock,
         LoopTurns(),
+        LongBodies(LoopTurns()),
     )
 
 
@@ -118,13 +120,13 @@ async def test_memory_copy_expires_with_the_redis_entry(redis: RedisServer) -> N
     clock, monotonic = HandClock(), HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, monotonic)
     one, two = cache(redis_cache, clock), cache(redis_cache, clock)
-    lookup = await one.look_up(REQUEST, EN_DE)
+    lookup = await one.look_up("alice", REQUEST, EN_DE)
     assert lookup is not None
     one.store(lookup, [0], [GOOD])
     await redis_cache.flush()
     for passed, is_found in ((0, True), (59, True), (60, False)):
         clock.now = 1000.0 + passed
-        lookup_after = await two.look_up(REQUEST, EN_DE)
+        lookup_after = await two.look_up("alice", REQUEST, EN_DE)
         assert lookup_after is not None
         assert bool(lookup_after.values) is is_found, "though it came into this memory later"
     await redis_cache.close()
@@ -155,12 +157,12 @@ async def test_redis_entry_is_validated_before_use(
 ) -> None:
     clock = HandClock()
     redis_cache = RedisCache(redis.url, PREFIX, clock, HandClock())
-    lookup = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
+    lookup = await cache(redis_cache, clock).look_up("alice", REQUEST, EN_DE)
     assert lookup is not None
     entry = {**json.loads(GOOD.to_json()), **changed}
     redis_cache.write(lookup.keys[0], json.dumps(entry, indent=1).encode(), clock.now + 60)
     await redis_cache.flush()
-    answered = await cache(redis_cache, clock).look_up(REQUEST, EN_DE)
+    answered = await cache(redis_cache, clock).look_up("alice", REQUEST, EN_DE)
     await redis_cache.close()
     assert answered is not None
     assert answered.values == ({0: Translation.model_validate(entry).to_json()} if is_used else {})

@@ -22,8 +22,8 @@ from shared.languages import LanguagePair
 from shared.protocol.errors import GlossariesUnavailableError, UnknownGlossaryError
 from shared.runtime.turns import finish
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft, many_entries
+from tests.support.clock import HandClock
 
 EN_DE = LanguagePair("en", "de")
 

@@ -70,6 +70,7 @@ def test_markup_hides_nothing(entries: list[str], text: str, text_format: TextFo
     assert found_by_an_api_server(entries, text, text_format) <= set(find(entries, text, text_format=text_format))
 
 
+@pytest.mark.no_cover
 def test_case_folding_joins_no_words() -> None:
     """For all characters: equal in lower case is equal when folded, and an end of a word stays one."""
     matcher = GlossaryMatcher.of([], {"x": "y"})

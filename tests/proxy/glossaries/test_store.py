@@ -23,9 +23,9 @@ from shared.protocol.errors import (
     UnknownGlossaryError,
 )
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import ALICE, BOB, KEY, dictionary, draft, many_entries
 from tests.proxy.proxies import nowhere
+from tests.support.clock import HandClock
 
 EN_DE = LanguagePair("en", "de")
 NEVER = "01234567-89ab-cdef-0123-456789abcdef"

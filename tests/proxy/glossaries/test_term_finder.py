@@ -14,8 +14,8 @@ from shared.protocol.errors import InvalidRequestError, UnknownGlossaryError
 from shared.protocol.translate_request import MAX_PHRASES, TranslateRequest
 from shared.runtime.turns import LoopTurns
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft
+from tests.support.clock import HandClock
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.api.compat.deepl import API
@@ -35,9 +35,6 @@ OTHER_PATHS = [
     if path != "/v2/translate"
 ]
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6)
-FEW = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
 fake, running, fresh = fleet_fixtures("en>de", "de>en")
 
 
@@ -65,7 +62,6 @@ def check_translations(answer: httpx.Response, texts: list[str] | None = None) -
 
 
 @pytest.mark.parametrize("path", ["/v2/translate", "/deepl/v2/translate"])
-@FEW
 @given(sent=hostile_requests("text", "target_lang", "source_lang") | hostile_requests("text", "target_lang", *OPTIONS))
 async def test_any_translation_has_an_answer_of_its_shape(
     running: RunningProxy, path: str, sent: tuple[str, bytes]
@@ -79,7 +75,7 @@ async def test_any_translation_has_an_answer_of_its_shape(
 
 
 @pytest.mark.parametrize("path", OTHER_PATHS)
-@settings(FEW, max_examples=20)
+@settings(max_examples=20)
 @given(
     sent=hostile_requests("type", "resource", "auth_key"),
     query=st.dictionaries(st.sampled_from(["type", "resource", "product", "a"]), st.text(max_size=8), max_size=3),
@@ -97,7 +93,6 @@ async def test_any_request_to_other_paths_has_an_answer(
         check_error(answer)
 
 
-@FEW
 @given(texts=TEXTS, in_form=st.booleans(), source=st.sampled_from(["EN", ""]))
 async def test_lists_keep_length_and_order(
     running: RunningProxy, texts: list[str], source: str, *, in_form: bool

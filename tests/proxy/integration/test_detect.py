@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import RedisServer
@@ -86,7 +86,6 @@ async def test_get_is_not_allowed(running: RunningProxy) -> None:
     assert (await running.client.get("/detect")).status_code == 405
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.dictionaries(st.sampled_from(["text", "q", ""]), ANY_JSON, max_size=2) | ANY_JSON)
 async def test_any_json_is_answered_or_refused(running: RunningProxy, value: object) -> None:
     response = await running.client.post("/detect", content=json.dumps(value))

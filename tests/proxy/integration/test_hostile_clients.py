@@ -17,6 +17,8 @@ from tests.conftest import RedisServer
 from tests.proxy.proxy_process import proxy_process
 from tests.support.fake_replica import FakeReplica, replicas
 
+pytestmark = pytest.mark.system
+
 HEADS_IN_DROPS: Final = 1_500
 BODIES_IN_DROPS: Final = 500
 SILENT: Final = 3_000

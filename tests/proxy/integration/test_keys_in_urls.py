@@ -171,12 +171,13 @@ async def test_query_strings_are_in_no_log_and_no_answer(tmp_path: Path, redis: 
         port = client.base_url.port
         assert port is not None
         statuses: set[bytes] = set()
-        for request in hostile_requests():
+        for request in hostile_requests()[:: 1 if log_format == "json" else 5]:
             answer = await exchange(port, request)
             statuses.add(answer[9:12])
             for secret in (SECRET, NAMED):
                 assert secret.encode() not in answer, (request[:200], answer)
-        assert {b"200", b"400", b"403", b"404", b"405", b"415", b"422", b"431"} <= statuses
+        if log_format == "json":
+            assert {b"200", b"400", b"403", b"404", b"405", b"415", b"422", b"431"} <= statuses
         assert b"500" not in statuses
         assert (await client.get("/livez")).status_code == 200
     log = server.tail(100_000)

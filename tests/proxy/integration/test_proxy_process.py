@@ -19,6 +19,8 @@ from tests.proxy.proxy_process import exit_code_of, proxy_process, readiness
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import Awake, wait_until
 
+pytestmark = pytest.mark.system
+
 
 async def test_sigterm_drains_releases_lease_and_exits_with_0(tmp_path: Path, redis: RedisServer) -> None:
     one = FakeReplica("en>de")

@@ -1,4 +1,4 @@
-"""Memory of requests: what eight at once take of a proxy follows the bytes of their bodies and answers."""
+"""Memory of requests: what some at once take of a proxy follows the bytes of their bodies and answers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support.fake_replica import FakeReplica, Script, replicas
 from tests.support.processes import Server
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.no_cover, pytest.mark.system]
 
-AT_ONCE: Final = 8
+AT_ONCE: Final = 6
 # The promise (docs/security.md): for each byte of a request's body and of its answers, and beside them.
 BYTES_PER_BYTE: Final = 8
 BYTES_BESIDE: Final = 2 * 1024 * 1024
@@ -35,7 +35,7 @@ NESTED: Final = "[" * 150 + "]" * 150
 
 
 class Sent(NamedTuple):
-    """A request; each of eight needs ``calls`` of replicas before any is answered."""
+    """A request; each of them needs ``calls`` of replicas before any is answered."""
 
     path: str
     body: bytes
@@ -176,8 +176,8 @@ def forget_peak(server: Server) -> None:
     Path(f"/proc/{server.pid}/clear_refs").write_text("5")
 
 
-async def send_eight(client: httpx.AsyncClient, fake: FakeReplica, make: Maker) -> int:
-    """Send eight such requests, all of which wait for replicas at once; return the bytes of bodies and answers."""
+async def send_at_once(client: httpx.AsyncClient, fake: FakeReplica, make: Maker) -> int:
+    """Send such requests, all of which wait for replicas at once; return the bytes of bodies and answers."""
     requests = [make(f"{number} ") for number in range(AT_ONCE)]
     fake.requests.clear()
     fake.translate = Script(released=asyncio.Event())
@@ -213,11 +213,11 @@ async def test_memory_follows_the_bytes(
     over: dict[str, str] = {}
     async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
         client.timeout = 120
-        await send_eight(client, fake, partial(native, make=lambda start: f"{start} Hello"))
+        await send_at_once(client, fake, partial(native, make=lambda start: f"{start} Hello"))
         at_rest = memory(server, "VmRSS")
         for name, make in cases.items():
             forget_peak(server)
-            size = await send_eight(client, fake, make)
+            size = await send_at_once(client, fake, make)
             taken, allowed = memory(server, "VmHWM") - at_rest, BYTES_PER_BYTE * size + AT_ONCE * BYTES_BESIDE
             if taken > allowed:
                 over[name] = f"{taken} bytes for {size} bytes of bodies and answers; {allowed} are allowed"
@@ -258,7 +258,7 @@ async def test_failed_requests_leave_no_bodies(
         for name, script in FAILURES.items():
             answers = 2 * len(script.raw[1]) if script.raw is not None else 0
             allowed = 2 * (BYTES_PER_BYTE * (BODY_BYTES + answers) + BYTES_BESIDE)  # the next body comes meanwhile
-            for target in ("de", ["de", "fr"]):
+            for target in ("de", ["de", "fr"]) if script.raw is None else ("de",):
                 fake.translate = Script()
                 await client.post("/translate", json={"text": "Hello", "source_lang": "en", "target_lang": "de"})
                 at_rest = memory(server, "VmRSS")
@@ -285,7 +285,7 @@ async def test_refused_glossaries_and_gone_readers_leave_no_bodies(
     over: dict[str, str] = {}
     async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
         client.timeout = 120
-        await send_eight(client, fake, partial(native, make=lambda start: f"{start} Hello"))
+        await send_at_once(client, fake, partial(native, make=lambda start: f"{start} Hello"))
 
         async def check(name: str, size: int, send: Callable[[int], Awaitable[None]]) -> None:
             await send(0)

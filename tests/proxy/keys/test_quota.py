@@ -15,8 +15,8 @@ from proxy.keys.usage import DAY_SECONDS
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import KeyRefusedError, KeysUnavailableError, RateLimitedError, TooLargeError
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.clock import HandClock
 from tests.proxy.proxies import nowhere
+from tests.support.clock import HandClock
 
 # Twelve hours and 30.25 seconds before the end of 2027.
 NOON = 1_830_297_600 - DAY_SECONDS / 2 - 30.25

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.routing.language_detector import (
@@ -81,7 +81,6 @@ def test_served_locale_stands_for_its_language(detector: LanguageDetector) -> No
         detect(detector, SENTENCES["fr"], {"en", "de"}, "text")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text())
 def test_any_text_is_detected_or_undetected(detector: LanguageDetector, text: str) -> None:
     try:
@@ -92,7 +91,6 @@ def test_any_text_is_detected_or_undetected(detector: LanguageDetector, text: st
     assert 0 < found.confidence <= 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.text())
 def test_listed_candidate_is_the_chosen_language(detector: LanguageDetector, text: str) -> None:
     scores = detector.score(text)

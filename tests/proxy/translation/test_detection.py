@@ -13,6 +13,7 @@ from proxy.routing.language_detector import LanguageDetector, LanguageScores
 from proxy.routing.visible_text import VISIBLE_INLINE_CHARS
 from proxy.translation.detection import DetectionService, LanguageGrouper, LanguageGroups, possible_languages
 from shared.languages import LanguagePair
+from shared.parsing.long_bodies import LongBodies
 from shared.protocol.answers import Detected, Translation, unchanged
 from shared.protocol.errors import LanguageUndetectedError, PairUnavailableError
 from shared.protocol.translate_request import TextFormat, TranslateRequest
@@ -20,38 +21,50 @@ from shared.runtime.turns import LoopTurns
 from tests.proxy.samples import replica, snapshot
 
 ENGLISH = "The committee meets tomorrow morning to discuss the new budget."
+CALLER = "alice"
 FLEET = snapshot(replica("http://one", "en>de", "fr>de"))
 
 
 @pytest.fixture(scope="module")
 def detection() -> DetectionService:
-    return DetectionService(LanguageDetector(), LoopTurns())
+    return DetectionService(LanguageDetector(), LoopTurns(), LongBodies(LoopTurns()))
 
 
 async def test_empty_fleet_detects_nothing(detection: DetectionService) -> None:
     with pytest.raises(PairUnavailableError, match="no API server has reported yet") as caught:
-        await detection.detect([ENGLISH], snapshot())
+        await detection.detect(CALLER, [ENGLISH], snapshot())
     assert caught.value.retry_after
 
 
 async def test_known_pairs_without_replicas_are_detected(detection: DetectionService) -> None:
-    (found,) = await detection.detect([ENGLISH], snapshot(remembered=("en>de",)))
+    (found,) = await detection.detect(CALLER, [ENGLISH], snapshot(remembered=("en>de",)))
     assert found.detected is not None
     assert found.detected.lang == "en"
 
 
 async def test_texts_are_detected_in_order(detection: DetectionService) -> None:
     texts = ["", ENGLISH, "\x00", "Le comité se réunit demain matin.", "7" * 100_000]
-    found = await detection.detect(texts, FLEET)
+    found = await detection.detect(CALLER, texts, FLEET)
     assert [each.detected and each.detected.lang for each in found] == [None, "en", None, "fr", None]
-    assert await detection.detect([], FLEET) == []
+    assert await detection.detect(CALLER, [], FLEET) == []
+
+
+async def test_long_texts_of_callers_are_read_in_turn(detection: DetectionService) -> None:
+    order: list[str] = []
+
+    async def detect(caller: str) -> None:
+        await detection.detect(caller, ["word " * VISIBLE_INLINE_CHARS], FLEET)
+        order.append(caller)
+
+    await asyncio.gather(*(detect("many") for _ in range(10)), detect("one"))
+    assert order.index("one") <= 2, "not after all that came first"
 
 
 async def test_other_requests_run_between_texts(detection: DetectionService) -> None:
     steps: list[str] = []
 
     async def detect() -> None:
-        await detection.detect([ENGLISH, ENGLISH, "word " * VISIBLE_INLINE_CHARS], FLEET)
+        await detection.detect(CALLER, [ENGLISH, ENGLISH, "word " * VISIBLE_INLINE_CHARS], FLEET)
         steps.append("detected")
 
     task = asyncio.create_task(detect())
@@ -74,7 +87,7 @@ async def test_other_requests_run_between_texts(detection: DetectionService) -> 
 async def test_markup_is_scored_by_its_visible_words(
     detection: DetectionService, text: str, text_format: TextFormat, *, has_scores: bool, has_visible_words: bool
 ) -> None:
-    scored = await detection.score(text, text_format)
+    scored = await detection.score(CALLER, text, text_format)
     assert (scored.scores is not None, scored.has_visible_words) == (has_scores, has_visible_words)
 
 
@@ -90,14 +103,16 @@ GROUPED_FLEET = snapshot(replica("http://one", "en>de", "fr>de", "en>ja"))
 @pytest.fixture(scope="module")
 def grouper() -> LanguageGrouper:
     detector = LanguageDetector()
-    return LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
+    return LanguageGrouper(detector, DetectionService(detector, LoopTurns(), LongBodies(LoopTurns())), ProxyMetrics())
 
 
 @pytest.mark.parametrize("target", ["de", "fr", "en-GB", "ja"])
 async def test_scored_texts_are_grouped_the_same(grouper: LanguageGrouper, target: str) -> None:
     request = TranslateRequest.model_validate({"text": TEXTS, "target_lang": target, "format": "html"})
-    scored = await grouper.score(request.model_copy(update={"target_lang": "cs"}))
-    assert await grouper.group(request, GROUPED_FLEET, scored) == await grouper.group(request, GROUPED_FLEET)
+    scored = await grouper.score(CALLER, request.model_copy(update={"target_lang": "cs"}))
+    assert await grouper.group(CALLER, request, GROUPED_FLEET, scored) == await grouper.group(
+        CALLER, request, GROUPED_FLEET
+    )
 
 
 async def test_targets_with_one_set_of_languages_share_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,20 +124,22 @@ async def test_targets_with_one_set_of_languages_share_a_choice(monkeypatch: pyt
         return choose(scores, served, where)
 
     monkeypatch.setattr(detector, "choose", counting)
-    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
+    grouper = LanguageGrouper(
+        detector, DetectionService(detector, LoopTurns(), LongBodies(LoopTurns())), ProxyMetrics()
+    )
     request = TranslateRequest(text=TEXTS[:2], target_lang="fr")
-    scored = await grouper.score(request)
+    scored = await grouper.score(CALLER, request)
     for target in ("fr", "en", "fr"):
-        await grouper.group(request.model_copy(update={"target_lang": target}), GROUPED_FLEET, scored)
+        await grouper.group(CALLER, request.model_copy(update={"target_lang": target}), GROUPED_FLEET, scored)
     assert chosen == ["text[0]", "text[1]"]
 
 
 async def test_target_is_a_language_only_of_its_own_grouping(grouper: LanguageGrouper) -> None:
     japanese = TranslateRequest(text="今日はいい天気です。", target_lang="ja")
-    scored = await grouper.score(japanese)
-    assert (await grouper.group(japanese, GROUPED_FLEET, scored)).results[0].warnings[0].code == "same-language"
+    scored = await grouper.score(CALLER, japanese)
+    assert (await grouper.group(CALLER, japanese, GROUPED_FLEET, scored)).results[0].warnings[0].code == "same-language"
     with pytest.raises(LanguageUndetectedError):
-        await grouper.group(japanese.model_copy(update={"target_lang": "de"}), GROUPED_FLEET, scored)
+        await grouper.group(CALLER, japanese.model_copy(update={"target_lang": "de"}), GROUPED_FLEET, scored)
 
 
 def test_regions_of_a_target_are_one_language() -> None:
@@ -138,13 +155,13 @@ def test_regions_of_a_target_are_one_language() -> None:
 
 async def test_metric_has_only_languages_that_are_served() -> None:
     detector, metrics = LanguageDetector(), ProxyMetrics()
-    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), metrics)
+    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns(), LongBodies(LoopTurns())), metrics)
     swedish = "Utskottet sammanträder i morgon för att diskutera den nya budgeten."
     for target in ("sv-QX", "sv-AB", "sv-123", "sv"):
-        groups = await grouper.group(TranslateRequest(text=swedish, target_lang=target), GROUPED_FLEET)
+        groups = await grouper.group(CALLER, TranslateRequest(text=swedish, target_lang=target), GROUPED_FLEET)
         assert groups.results[0].warnings[0].code == "same-language"
-    await grouper.group(TranslateRequest(text=TEXTS[0], target_lang="en-QX"), GROUPED_FLEET)
-    await grouper.group(TranslateRequest(text="今日はいい天気です。", target_lang="ja"), GROUPED_FLEET)
+    await grouper.group(CALLER, TranslateRequest(text=TEXTS[0], target_lang="en-QX"), GROUPED_FLEET)
+    await grouper.group(CALLER, TranslateRequest(text="今日はいい天気です。", target_lang="ja"), GROUPED_FLEET)
     assert {values: count.value for values, count in metrics.detected.items()} == {
         ("other",): 4,
         ("en",): 1,
@@ -154,11 +171,13 @@ async def test_metric_has_only_languages_that_are_served() -> None:
 
 async def test_new_targets_cost_no_new_comparisons() -> None:
     detector = LanguageDetector()
-    grouper = LanguageGrouper(detector, DetectionService(detector, LoopTurns()), ProxyMetrics())
-    scored = await grouper.score(TranslateRequest(text=TEXTS[0], target_lang="de"))
+    grouper = LanguageGrouper(
+        detector, DetectionService(detector, LoopTurns(), LongBodies(LoopTurns())), ProxyMetrics()
+    )
+    scored = await grouper.score(CALLER, TranslateRequest(text=TEXTS[0], target_lang="de"))
     for number in range(100, 200):
         request = TranslateRequest(text=TEXTS[0], target_lang=f"en-{number}")
-        assert (await grouper.group(request, GROUPED_FLEET, scored)).results[0].source_lang == "en"
+        assert (await grouper.group(CALLER, request, GROUPED_FLEET, scored)).results[0].source_lang == "en"
     assert detector.served_sets == 1
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 from fastapi import FastAPI, Request, Response
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.http.app_setup import configure_app
@@ -86,7 +86,6 @@ async def talk(served: Serving, data: bytes) -> bytes:
     return b"".join(parts)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(PARTS) | st.binary(max_size=8), max_size=14).map(b"".join)
     | st.tuples(st.integers(0, len(GOOD)), st.binary(max_size=4)).map(
@@ -129,7 +128,7 @@ hostile = st.text(
 
 
 @pytest.mark.parametrize("log_format", ["json", "text"])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(path=hostile, value=hostile)
 async def test_log_lines_are_printable_and_without_secrets(
     served: Serving, log_format: LogFormat, path: str, value: str

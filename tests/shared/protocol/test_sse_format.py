@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.protocol import sse_format
@@ -27,7 +27,6 @@ def read(stream: bytes, cuts: list[int] | None = None, limit: int = 1 << 20) -> 
     return found
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 200), TEXTS), max_size=6), st.data())
 def test_any_text_survives_any_cut_of_the_bytes(parts: list[tuple[int, str]], data: st.DataObject) -> None:
     stream = b"".join(sse_format.encode_delta(index, text) + sse_format.KEEP_ALIVE for index, text in parts)
@@ -42,7 +41,6 @@ def test_encode_writes_one_line_for_any_line_ends() -> None:
     assert sse_format.encode_delta(0, ODD).count(b"\n") == 3
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_encode_survives_python_splitlines(text: str) -> None:
     whole = json.dumps({"translation": text}, ensure_ascii=False).encode()
@@ -52,7 +50,6 @@ def test_encode_survives_python_splitlines(text: str) -> None:
         assert text in json.loads(data.removeprefix("data: ")).values()
 
 
-@settings(deadline=None)
 @given(st.recursive(TEXTS | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=8))
 def test_encode_joins_json_lines(value: object) -> None:
     spread = json.dumps(value, indent=2).replace("\n", "\r\n").encode()
@@ -134,7 +131,6 @@ def test_accepts_events_compares_with_json(accept: list[str], wanted: bool) -> N
     assert sse_format.accepts_events(",".join(accept)) is wanted
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=3))
 def test_accepts_events_takes_any_header(accept: list[str]) -> None:
     assert sse_format.accepts_events(",".join(accept)) in {True, False}

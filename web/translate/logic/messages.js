@@ -20,6 +20,7 @@ const WARNINGS = new Set([
   "output-too-wordy",
   "output-leaks-control",
   "number-changed",
+  "date-changed",
   "name-changed",
   "low-confidence",
 ]);

@@ -67,6 +67,19 @@ def test_handles_and_codes(text: str, expected: list[str]) -> None:
     assert [each.text for each in candidates_in(text, "en") if each.kind is CandidateKind.CODE] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "tag", "expected"),
+    [
+        ("Jänner und Feber sind kalt, Oktober ist schön.", "de", []),
+        ("See you on Jan 5, Aug 6 or in March.", "en", []),
+        ("Mars est un mois froid.", "fr", []),
+        ("Frau Sommer kommt im März.", "de", ["Sommer"]),
+    ],
+)
+def test_calendar_words_are_no_names(text: str, tag: str, expected: list[str]) -> None:
+    assert [each.text for each in candidates_in(text, tag)] == expected
+
+
 def test_positions_are_those_of_the_text() -> None:
     text = "We saw Zuzana with the RX-480."
     assert [text[each.start : each.end] for each in candidates_in(text, "en")] == ["Zuzana", "RX-480"]

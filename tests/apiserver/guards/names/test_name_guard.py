@@ -105,14 +105,12 @@ def test_each_lost_name_is_given_once() -> None:
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize(
-    "part", ["Zuzana ", "RX-480 ", "@", "A1-", "a", "Ab", "\ud800", "\0", "A_", "\U000f0000", "ア", "가", "'"]
-)
 @pytest.mark.parametrize("direction", ["en-de", "de-en", "en-ja", "en-ko", "ja-en"])
-def test_hostile_texts_are_bearable(part: str, direction: str) -> None:
-    text = part * (MAX_CHARS // len(part))
-    assert isinstance(lost_names(text, text[:-1], pair_of(direction)), tuple)
-    assert isinstance(lost_names(text, "x", pair_of(direction)), tuple)
+def test_hostile_texts_are_bearable(direction: str) -> None:
+    for part in ("Zuzana ", "RX-480 ", "@", "A1-", "a", "Ab", "\ud800", "\0", "A_", "\U000f0000", "ア", "가", "'"):
+        text = part * (MAX_CHARS // len(part))
+        assert isinstance(lost_names(text, text[:-1], pair_of(direction)), tuple)
+        assert isinstance(lost_names(text, "x", pair_of(direction)), tuple)
 
 
 @pytest.mark.no_cover

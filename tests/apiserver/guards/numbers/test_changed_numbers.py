@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.guards.numbers.changed_numbers import changed_numbers, load_numbers, unmatched_numbers
@@ -196,9 +198,9 @@ def pair_of(name: str) -> LanguagePair:
     return LanguagePair(*name.split("-"))
 
 
-@pytest.mark.parametrize(("category", "pair", "source", "translation"), RIGHT)
-def test_right_translations_change_no_number(category: str, pair: str, source: str, translation: str) -> None:
-    assert changed_numbers(source, translation, pair_of(pair)) == (), category
+def test_right_translations_change_no_number() -> None:
+    wrong = [row for row in RIGHT if changed_numbers(row[2], row[3], pair_of(row[1]))]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(("category", "pair", "source", "translation", "values"), WRONG)
@@ -250,30 +252,27 @@ def test_enormous_numbers_are_compared(text: str) -> None:
         assert all(value in text for value in changed_numbers(text, text, pair_of(pair)))
 
 
-@settings(max_examples=300, deadline=None)
 @given(ANY, ANY, st.sampled_from(["en-de", "fr-es", "ja-zh", "ko-en", "ar-tlh"]))
 def test_any_texts_can_be_compared(source: str, translation: str, pair: str) -> None:
     found = changed_numbers(source, translation, pair_of(pair))
     assert all(value in source or value in translation for value in found)
 
 
-@settings(max_examples=200, deadline=None)
 @given(ANY, st.sampled_from(["en", "de", "fr", "es", "ja", "zh", "ko", "ar"]))
 def test_no_number_differs_from_itself(text: str, language: str) -> None:
     assert changed_numbers(text, text, LanguagePair(language, language)) == ()
 
 
+HOSTILE = [
+    *["1", "1,", "1 ", "0/3 ", "hundred ", "million ", "two thousand two million ", "one and ", "8 p.m. "],
+    *["十", "万", "1億兆", "tausend", "두 ", "I", "halb ", "½", "(030) 123-4567; "],
+]
+
+
 @pytest.mark.no_cover
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *["1", "1,", "1 ", "0/3 ", "hundred ", "million ", "two thousand two million ", "one and ", "8 p.m. "],
-        *["十", "万", "1億兆", "tausend", "두 ", "I", "halb ", "½", "(030) 123-4567; "],
-    ],
-)
 @pytest.mark.parametrize("pair", ["en-de", "ja-ko", "fr-ar"])
-def test_hostile_texts_take_linear_time(unit: str, pair: str) -> None:
-    for size in (MAX_CHARS, 200_000):
+def test_hostile_texts_take_linear_time(pair: str) -> None:
+    for unit, size in itertools.product(HOSTILE, (MAX_CHARS, 200_000)):
         text = unit * (size // len(unit))
         changed_numbers(text, text[:-7], pair_of(pair))
 

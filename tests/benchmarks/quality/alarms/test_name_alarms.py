@@ -6,8 +6,9 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.quality.alarms.name_alarms import CHANGES, Rows, alarm_row, changed, found_row, read_rows, shared_names
+from benchmarks.quality.alarms.name_alarms import CHANGES, alarm_row, changed, found_row, shared_names
 from benchmarks.quality.alarms.name_words import WordCounts, count_words, listed_words
+from benchmarks.quality.alarms.references import Rows, read_rows
 from shared.languages import LanguagePair
 
 EN_DE = LanguagePair("en", "de")

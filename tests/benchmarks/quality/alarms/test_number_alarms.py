@@ -7,8 +7,8 @@ import random
 import pytest
 
 from apiserver.guards.numbers.changed_numbers import changed_numbers
-from benchmarks.quality.alarms.name_alarms import Rows
 from benchmarks.quality.alarms.number_alarms import CHANGES, alarm_row, changed, demanded, found_row
+from benchmarks.quality.alarms.references import Rows
 from shared.languages import LanguagePair
 
 ROWS = Rows("en-de", [("Twelve cats at 8:05", "Zwölf Katzen um 8.05 Uhr"), ("She sleeps.", "Sie schläft.")])

@@ -12,7 +12,7 @@ from benchmarks.quality.systems import HARMLESS, WITHOUT, Output
 from shared.languages import LanguagePair
 
 FROM_ENGLISH = ("en-de", "en-fr", "en-es")
-DIRECTIONS = sorted(file.stem for file in FOLDER.glob("*.tsv"))
+DIRECTIONS = sorted(file.stem for file in FOLDER.glob("*-*.tsv"))
 # Frames of the training data that a program wrote (source synthnames): a model learned these by heart.
 SYNTHETIC_FRAMES = re.compile(
     r"will present the results|^Sales rose by|^The meeting with .* is on|visited our factory|answered the survey|"
