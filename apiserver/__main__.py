@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from apiserver.app import create_app
 from apiserver.catalog.yaml_file import CatalogError
-from apiserver.engine.vllm_engine import ENVIRONMENT
+from apiserver.engine import preloaded
 from apiserver.settings import ApiServerSettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals, reload_on_hangup
+from shared.runtime.forked_process import ForkServer, ForkServerError
 from shared.runtime.logging import configure_logging
 from shared.runtime.process_guard import ProcessGuard
 from shared.runtime.settings import SettingsError, load_settings, wants_check
@@ -24,12 +26,15 @@ def main() -> int:
     """
     is_check = wants_check("apiserver", "One API server, configured by APISERVER_*.")
     exit_on_signals()
+    # Its own, whatever happens to the one that forked this process.
+    fork_server = ForkServer(preloaded.COMMAND, os.environ)
+    is_fork = fork_server.inherit()
     try:
         settings = load_settings(ApiServerSettings)
         configure_logging(settings.log_level, settings.log_format)
-        for name, value in ENVIRONMENT.items():
+        for name, value in preloaded.ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        app = create_app(settings)
+        app = create_app(settings, fork_server=fork_server if preloaded.is_supported() else None)
     except (SettingsError, CatalogError) as error:
         sys.stderr.write(f"apiserver: {error}\n")
         return EXIT_CONFIG
@@ -49,7 +54,12 @@ def main() -> int:
         reload_on_hangup(app.state.context.reloader.reload_by_signal)
     # An EngineCore outlives a killed API server; the guard process ends it.
     with ProcessGuard(name="PAIRWAY_APISERVER", grace_seconds=0.0):
+        if not is_fork and preloaded.is_supported():
+            # It imports vLLM while this process does; without it engines do so themselves.
+            with suppress(ForkServerError):
+                fork_server.start()
         running.run()
+        fork_server.stop()
     return 0 if running.started else 1
 
 

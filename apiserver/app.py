@@ -37,6 +37,7 @@ from shared.http.origin_policy import OriginPolicy
 from shared.parsing.byte_budget import ByteBudget
 from shared.parsing.long_bodies import LongBodies
 from shared.runtime.background import Loop, running
+from shared.runtime.forked_process import ForkServer
 from shared.runtime.gc_tuning import IDLE_CHECK_SECONDS, IdleCollector, rare_collections
 from shared.runtime.shared_rendering import SharedRendering
 from shared.version import VERSION
@@ -49,9 +50,14 @@ HOST_RULE = " or an address, or set APISERVER_TOKEN"
 
 
 def create_app(
-    settings: ApiServerSettings, engine_factory: EngineFactory | None = None, memory: MemorySource | None = None
+    settings: ApiServerSettings,
+    engine_factory: EngineFactory | None = None,
+    memory: MemorySource | None = None,
+    fork_server: ForkServer | None = None,
 ) -> FastAPI:
     """Build the app; its lifespan starts the engines (vLLM's by default).
+
+    vLLM's are forks of the ``fork_server``, if there is one.
 
     Raises:
         CatalogError: the catalog is wrong.
@@ -59,7 +65,9 @@ def create_app(
     metrics = ApiServerMetrics(vllm_version())
     catalog = loader.read(settings.catalog, settings.models)
     planning = PlanningQueue()
-    builder = _host_builder(settings, engine_factory, metrics, planning, alone=len(catalog.hosted) == 1)
+    start = partial(VllmEngine.start, fork_server=fork_server)
+    alone = engine_factory or partial(start, alone=len(catalog.hosted) == 1)
+    builder = _host_builder(settings, alone, engine_factory or partial(start, alone=False), metrics, planning)
     hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]
     server = ModelServer(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
@@ -110,11 +118,10 @@ def create_app(
 
 def _host_builder(
     settings: ApiServerSettings,
-    engine_factory: EngineFactory | None,
+    factory: EngineFactory,
+    factory_beside: EngineFactory,
     metrics: ApiServerMetrics,
     planning: PlanningQueue,
-    *,
-    alone: bool,
 ) -> HostBuilder:
     host_settings = HostSettings(
         settings.canary_timeout,
@@ -123,7 +130,7 @@ def _host_builder(
         QueueBounds(settings.queue_seconds, settings.max_waiting),
     )
     services = HostServices(
-        factory=engine_factory or partial(VllmEngine.start, alone=alone),
+        factory=factory,
         metrics=metrics,
         guards=QualityGuard(OutputLanguage()),
         start_lock=asyncio.Lock(),
@@ -132,7 +139,7 @@ def _host_builder(
         catalog=settings.catalog,
         planning=planning,
     )
-    return HostBuilder(host_settings, services, engine_factory or partial(VllmEngine.start, alone=False))
+    return HostBuilder(host_settings, services, factory_beside)
 
 
 @asynccontextmanager

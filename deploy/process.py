@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shared.runtime.forked_process import ForkedProcess, ForkServer, ForkServerError
 from shared.runtime.process_guard import end_marked_processes
 
 LOG_TAIL_LINES = 20
@@ -31,7 +32,8 @@ STOP_SECONDS = 15.0
 class ManagedProcess:
     """A process with its output in ``log``.
 
-    Its own session keeps Ctrl-C away. ``environment`` is added to the environment of this process.
+    Its own session keeps Ctrl-C away. ``environment`` is added to the environment of this process. With a ``fork_server``
+    a command ``python -m module`` becomes a fork, in milliseconds.
     """
 
     def __init__(
@@ -42,23 +44,34 @@ class ManagedProcess:
         *,
         folder: Path | None = None,
         stop_seconds: float = STOP_SECONDS,
+        fork_server: ForkServer | None = None,
     ) -> None:
         self.command = list(command)
         self.log = log
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | ForkedProcess | None = None
+        self._fork_server = fork_server
         self._mark = os.urandom(8).hex()
         self._environment = {**os.environ, **(environment or {}), SERVER_MARK: self._mark}
         self._folder = folder
         self._stop_seconds = stop_seconds
 
     def start(self) -> None:
-        """Start the process, and append its output to the log.
+        """Start the process, and append its output to the log; takes seconds if its fork server starts again.
 
         Raises:
             OSError: the command cannot be run.
         """
         self.process = None
         with self.log.open("ab") as log:
+            if self._fork_server is not None:
+                try:
+                    self.process = self._fork(self._fork_server, log.fileno())
+                except ForkServerError as error:
+                    if self._fork_server.is_stopped:
+                        raise OSError("the launcher stops") from error
+                    log.write(f"--- launcher: {error}; the server imports by itself\n".encode())
+                else:
+                    return
             self.process = subprocess.Popen(
                 self.command,
                 cwd=self._folder,
@@ -68,6 +81,13 @@ class ManagedProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+    def _fork(self, server: ForkServer, log: int) -> ForkedProcess:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return server.fork(self.command[-1], self._environment, [nothing, log, log], new_session=True)
+        finally:
+            os.close(nothing)
 
     def start_again(self) -> None:
         """Start the process after its end; a line in the log divides the runs.

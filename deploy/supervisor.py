@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from deploy.launch_plan import is_port_free
 from deploy.process import ManagedProcess
 from deploy.readiness import POLL_SECONDS
-from shared.runtime.background import ExponentialBackoff
+from shared.runtime.background import ExponentialBackoff, in_daemon_thread
 from shared.runtime.exit_codes import EXIT_CONFIG
 
 # A dead server's port is free at once; after this time the server itself reports who is wrong.
@@ -137,7 +137,7 @@ class Supervisor:
     async def _run_again(self, ended_at: float) -> int | None:
         """Start the server; return its status after its next end, None without a start."""
         try:
-            self.server.process.start_again()
+            await in_daemon_thread(self.server.process.start_again, undo=lambda _: self.server.process.stop())
         except OSError as error:
             self.say(self.server.name, f"cannot be started: {error}")
             return None

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from apiserver.catalog import loader
 from apiserver.catalog.yaml_file import CatalogError
-from apiserver.engine.vllm_engine import ENVIRONMENT, argument_types
+from apiserver.engine.preloaded import ENVIRONMENT
+from apiserver.engine.vllm_engine import argument_types
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from apiserver.catalog.engine_arguments import check_arguments, check_revision, check_share
 from apiserver.catalog.model_entry import ModelEntry
+from apiserver.engine.engine_forks import forking_engines
 from apiserver.engine.interface import EngineGoneError, GenerationRequest, GenerationResult
 from apiserver.engine.step_metrics import EngineMetrics, StepCounter, stat_loggers
 from apiserver.engine.tokenizer import ModelTokenizer
@@ -27,6 +28,7 @@ from shared.protocol.errors import RETRY_AFTER_MIN, BadRequestError, OverloadedE
 from shared.protocol.report import ModelReport
 from shared.runtime import gc_tuning
 from shared.runtime.background import in_daemon_thread
+from shared.runtime.forked_process import ForkServer
 
 log = logging.getLogger(__name__)
 
@@ -39,16 +41,6 @@ MAX_CACHED_SAMPLINGS: Final = 1024  # one for each answer length, and as many fo
 # Mixed into vLLM's worker, and its method that is called after the start; importing it imports vLLM.
 WORKER_EXTENSION: Final = "apiserver.engine.vllm_worker.SampledLogprobs"
 EXTEND_WORKER: Final = "omit_ranks"
-
-# Defaults (docs/decisions/0002-engine-processes.md); the operator's values win.
-ENVIRONMENT: Final = {
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # the worker runs inside EngineCore, for 35 % less CPU
-    "OMP_NUM_THREADS": "1",  # not a thread per core for each engine
-    "TOKENIZERS_PARALLELISM": "false",  # a process with tokenizer threads should not fork
-    "VLLM_CONFIGURE_LOGGING": "0",  # our logging serves vLLM too
-    "VLLM_NO_USAGE_STATS": "1",
-    "DO_NOT_TRACK": "1",
-}
 
 
 def argument_types() -> dict[str, object]:
@@ -132,13 +124,13 @@ class VllmEngine:
         self._by_priority = llm.vllm_config.scheduler_config.policy == "priority"
 
     @classmethod
-    async def start(cls, entry: ModelEntry, *, alone: bool = True) -> VllmEngine:
+    async def start(cls, entry: ModelEntry, *, alone: bool = True, fork_server: ForkServer | None = None) -> VllmEngine:
         """Start the engine off the event loop, in seconds to minutes.
 
         Raises EngineArgumentError if an argument is wrong or a GPU's share is missing (unless ``alone``), and whatever vLLM
         raises.
         """
-        engine = await in_daemon_thread(partial(cls._start, entry, alone=alone), undo=VllmEngine._shutdown)
+        engine = await in_daemon_thread(partial(cls._start, entry, alone, fork_server), undo=VllmEngine._shutdown)
         if extends_worker(entry.engine):
             try:
                 await engine._llm.collective_rpc(EXTEND_WORKER, timeout=RPC_SECONDS)  # noqa: SLF001 - its own class
@@ -148,7 +140,7 @@ class VllmEngine:
         return engine
 
     @classmethod
-    def _start(cls, entry: ModelEntry, *, alone: bool) -> VllmEngine:
+    def _start(cls, entry: ModelEntry, alone: bool, fork_server: ForkServer | None) -> VllmEngine:  # noqa: FBT001 - of start
         from vllm import AsyncEngineArgs, envs  # noqa: PLC0415
         from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
 
@@ -168,9 +160,10 @@ class VllmEngine:
         envs.disable_envs_cache()
         registry = CollectorRegistry()
         steps = StepCounter(limit=int(arguments.get("max_num_seqs") or 0))
-        llm = AsyncLLM.from_engine_args(
-            AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=stat_loggers(registry, steps)
-        )
+        with forking_engines(fork_server):
+            llm = AsyncLLM.from_engine_args(
+                AsyncEngineArgs(model=entry.path, **arguments), stat_loggers=stat_loggers(registry, steps)
+            )
         steps.limit = llm.vllm_config.scheduler_config.max_num_seqs
         envs.enable_envs_cache()
         gc_tuning.freeze_loaded_objects()

@@ -13,8 +13,9 @@ from typing import Any, Final, TypeVar
 from apiserver.catalog.calibration import Calibration
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import GenerationRequest, GenerationResult
+from apiserver.engine.preloaded import ENVIRONMENT
 from apiserver.engine.prompt_encoder import PromptEncoder, max_output_tokens, sampling_for
-from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.guards.output_language import OutputLanguage
 from apiserver.guards.quality_guard import QualityGuard
 from apiserver.metrics import ApiServerMetrics

@@ -29,6 +29,7 @@ from typing_extensions import override
 from benchmarks.harness.waiting import wait_until
 from deploy.process import STOP_SECONDS, ManagedProcess
 from deploy.redis_server import find_redis_server, redis_command
+from shared.runtime.forked_process import ForkedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 GET_SECONDS = 30.0
@@ -99,7 +100,7 @@ class Server(ManagedProcess):
         return self._started.poll() is not None
 
     @property
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> subprocess.Popen[bytes] | ForkedProcess:
         if self.process is None:
             raise RuntimeError(f"{self.command[0]} was not started")
         return self.process

@@ -17,7 +17,7 @@ from typing import Final
 import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
-from apiserver.engine.vllm_engine import ENVIRONMENT
+from apiserver.engine.preloaded import ENVIRONMENT
 from benchmarks.harness.http_client import HttpClient
 from benchmarks.harness.load import RESULT_JSON, LoadResult
 from benchmarks.harness.processes import (

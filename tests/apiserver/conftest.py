@@ -21,7 +21,8 @@ from fastapi import FastAPI
 
 from apiserver.app import create_app
 from apiserver.changes.memory import MemorySource
-from apiserver.engine.vllm_engine import ENVIRONMENT, VllmEngine
+from apiserver.engine.preloaded import ENVIRONMENT
+from apiserver.engine.vllm_engine import VllmEngine
 from apiserver.hosting.model_host import EngineFactory
 from apiserver.settings import ApiServerSettings
 from shared.server.draining_server import DrainingServer, server_config

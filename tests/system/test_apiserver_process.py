@@ -15,6 +15,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from apiserver.engine.preloaded import preload_environment
 from tests.apiserver.conftest import PAIRS
 from tests.support.processes import ROOT, Server, free_port, python_server
 from tests.support.waiting import Awake, wait_until
@@ -112,6 +113,7 @@ async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> Non
             await until_ready(client, PAIRS, server)
             await _check_all_pairs(client)
             before = set(family(server))
+            assert_engines_are_forks(server)
             await _kill_one_engine_under_load(client, server)
             await _check_all_pairs(client)
             await _suspend_one_engine(client, server)
@@ -119,6 +121,17 @@ async def test_killed_or_hung_engine_takes_only_its_pairs(tmp_path: Path) -> Non
             assert len(server.children("EngineCore")) == 2
             server.kill()
             await wait_until(gone(whole), 30, "nothing left of a killed server")
+            # Otherwise vLLM has changed where apiserver/engine/engine_forks.py replaces its function.
+            assert "engine not forked" not in server.log.read_text()
+
+
+def assert_engines_are_forks(server: Server) -> None:
+    """Their libraries see at exec what vLLM wants for them; the fork server is their parent."""
+    (fork_server,) = server.children("fork_server.py")
+    wanted = preload_environment({})["LD_PRELOAD"]
+    for engine in server.children("EngineCore"):
+        assert engine.ppid() == fork_server.pid
+        assert f"\0LD_PRELOAD={wanted}\0".encode() in Path(f"/proc/{engine.pid}/environ").read_bytes()
 
 
 async def _check_all_pairs(client: httpx.AsyncClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from tests.support.marked_processes import MarkedProcesses
@@ -55,14 +57,25 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
         return json.load(answer)
 
 
-def find_api_server(processes: MarkedProcesses, model: str) -> int:
-    """Return the process id of a model's API server."""
-    setting, command = f"\0APISERVER_MODELS={model}\0".encode(), b"\0-m\0apiserver\0"
+def find_api_server(processes: MarkedProcesses, port: int) -> int:
+    """Return the process id of the API server on a port; a fork's environment does not name its model."""
     for pid in processes.alive():
-        folder = Path(f"/proc/{pid}")
-        if command in (folder / "cmdline").read_bytes() and setting in b"\0" + (folder / "environ").read_bytes():
-            return pid
+        with contextlib.suppress(psutil.Error):
+            connections = psutil.Process(pid).net_connections("tcp")
+            if any(each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections):
+                return pid
     raise AssertionError(processes.commands())
+
+
+def find_process(processes: MarkedProcesses, name: str) -> int:
+    """Return the process id of the only process whose command line has this name."""
+    found: list[int] = []
+    for pid in processes.alive():
+        with contextlib.suppress(OSError):
+            if name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    (pid,) = found
+    return pid
 
 
 async def test_launcher_serves_restarts_and_stops(processes: MarkedProcesses) -> None:
@@ -90,7 +103,7 @@ async def check_killed_server_returns(processes: MarkedProcesses, port: int) -> 
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False)
     async with client, steady_load(client, "en", "fr", 3) as french, steady_load(client, "en", "de", 3) as german:
         await wait_until(lambda: len(french.samples) > 5 and len(german.samples) > 5, 60)
-        killed = find_api_server(processes, "en-de")
+        killed = find_api_server(processes, port + 1)
         os.kill(killed, signal.SIGKILL)
         await processes.wait_for("apiserver-en-de    was ended by SIGKILL")
         await wait_until(lambda: any(sample.code == "pair-unavailable" for sample in german.samples), 60)
@@ -110,6 +123,49 @@ async def test_killed_launcher_leaves_nothing(processes: MarkedProcesses, tmp_pa
     catalog.write_text(f"models: {{en-de: {{path: {ROOT}/models/en-de, pairs: [en-de], prompt: demo-tags}}}}")
     launcher = launch(processes, free_ports(2), "--catalog", str(catalog))
     await wait_until(lambda: count_engines(processes) == 1, READY_SECONDS)
+    launcher.kill()
+    launcher.wait()
+    await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
+
+
+def one_model(folder: Path) -> Path:
+    """Return a catalog of one demo model."""
+    catalog = folder / "models.yaml"
+    engine = "{dtype: bfloat16, enforce_eager: true, max_num_seqs: 16, kv_cache_memory_bytes: 134217728}"
+    catalog.write_text(
+        f"models: {{en-de: {{path: {ROOT}/models/en-de, pairs: [en-de, de-en], prompt: demo-tags, engine: {engine}}}}}"
+    )
+    return catalog
+
+
+async def test_any_killed_process_returns(processes: MarkedProcesses, tmp_path: Path) -> None:
+    """The fork server while it imports, and again when all is ready, an API server and an engine after it; at last the launcher."""
+    port = free_ports(2)
+    launcher = launch(processes, port, "--catalog", str(one_model(tmp_path)))
+    await wait_until(lambda: "fork_server.py" in " ".join(processes.commands()), READY_SECONDS)
+    os.kill(find_process(processes, "fork_server.py"), signal.SIGKILL)
+    await processes.wait_for("Ctrl-C stops everything", READY_SECONDS)
+    os.kill(find_process(processes, "fork_server.py"), signal.SIGKILL)
+    assert translate(port, "en", "de")["model"] == "en-de", "its forks serve on"
+    os.kill(find_api_server(processes, port + 1), signal.SIGKILL)
+    await processes.wait_for("ready again", READY_SECONDS)
+    assert count_engines(processes) == 1
+    engine = find_process(processes, "EngineCore")
+    os.kill(engine, signal.SIGKILL)
+    await wait_until(lambda: engine not in processes.alive() and count_engines(processes) == 1, READY_SECONDS)
+    log = (processes.output.with_name("run") / "logs" / "apiserver-en-de.log").read_text()
+    assert "engine not forked" not in log
+    launcher.kill()
+    launcher.wait()
+    await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)
+
+
+async def test_launcher_killed_while_vllm_is_imported_leaves_nothing(
+    processes: MarkedProcesses, tmp_path: Path
+) -> None:
+    """Nothing was forked yet; the fork server ends too."""
+    launcher = launch(processes, free_ports(2), "--catalog", str(one_model(tmp_path)))
+    await wait_until(lambda: "fork_server.py" in " ".join(processes.commands()), READY_SECONDS)
     launcher.kill()
     launcher.wait()
     await wait_until(lambda: not processes.alive(), CLEAN_SECONDS)

@@ -18,7 +18,8 @@ from pydantic import SecretStr
 import apiserver.settings
 import proxy.settings
 from apiserver.catalog.loader import load
-from apiserver.engine.vllm_engine import ENVIRONMENT, STOP_SECONDS
+from apiserver.engine.preloaded import ENVIRONMENT
+from apiserver.engine.vllm_engine import STOP_SECONDS
 from shared.version import VERSION
 from tests.support.processes import ROOT
 
