@@ -127,7 +127,7 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
     ):
         assert words in said
     # Between fork and the end of exec a process has no mark.
-    await wait_until(lambda: "sleep 1000" in "\n".join(site.processes.commands()))
+    await wait_until(lambda: "sleep 1000" in "\n".join(site.processes.commands()), within=60)
     with Awake() as awake:
         launcher.send_signal(number)
         assert launcher.wait(timeout=60) == 0
