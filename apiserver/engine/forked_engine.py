@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import pickle
 import sys
-from typing import Any
+from collections.abc import Callable
 
 from shared.runtime.fork_server import CONNECTION
 
@@ -23,7 +23,7 @@ def main() -> None:
     multiprocessing.current_process().name = arguments.pop("name")
     from vllm.v1.engine.core import EngineCoreProc  # noqa: PLC0415 - imported before the fork
 
-    run: Any = EngineCoreProc.run_engine_core  # pyright: ignore[reportUnknownMemberType] - untyped there
+    run: Callable[..., None] = EngineCoreProc.run_engine_core  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped there
     run(**arguments)
 
 
