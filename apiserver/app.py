@@ -65,9 +65,7 @@ def create_app(
     metrics = ApiServerMetrics(vllm_version())
     catalog = loader.read(settings.catalog, settings.models)
     planning = PlanningQueue()
-    start = partial(VllmEngine.start, fork_server=fork_server)
-    alone = engine_factory or partial(start, alone=len(catalog.hosted) == 1)
-    builder = _host_builder(settings, alone, engine_factory or partial(start, alone=False), metrics, planning)
+    builder = _host_builder(settings, engine_factory, metrics, planning, fork_server, alone=len(catalog.hosted) == 1)
     hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]
     server = ModelServer(
         f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
@@ -100,12 +98,7 @@ def create_app(
         text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(
-        title="Pairway API server",
-        version=VERSION,
-        lifespan=_lifespan,
-        redirect_slashes=False,
-        docs_url=None,
-        redoc_url=None,
+        title="Pairway API server", version=VERSION, lifespan=_lifespan, redirect_slashes=False, docs_url=None, redoc_url=None
     )
     app.state.context = context
     origins = OriginPolicy(
@@ -118,10 +111,12 @@ def create_app(
 
 def _host_builder(
     settings: ApiServerSettings,
-    factory: EngineFactory,
-    factory_beside: EngineFactory,
+    engine_factory: EngineFactory | None,
     metrics: ApiServerMetrics,
     planning: PlanningQueue,
+    fork_server: ForkServer | None,
+    *,
+    alone: bool,
 ) -> HostBuilder:
     host_settings = HostSettings(
         settings.canary_timeout,
@@ -129,8 +124,9 @@ def _host_builder(
         settings.stall_seconds,
         QueueBounds(settings.queue_seconds, settings.max_waiting),
     )
+    start = partial(VllmEngine.start, fork_server=fork_server)
     services = HostServices(
-        factory=factory,
+        factory=engine_factory or partial(start, alone=alone),
         metrics=metrics,
         guards=QualityGuard(OutputLanguage()),
         start_lock=asyncio.Lock(),
@@ -139,7 +135,7 @@ def _host_builder(
         catalog=settings.catalog,
         planning=planning,
     )
-    return HostBuilder(host_settings, services, factory_beside)
+    return HostBuilder(host_settings, services, engine_factory or partial(start, alone=False))
 
 
 @asynccontextmanager

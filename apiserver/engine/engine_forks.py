@@ -1,4 +1,4 @@
-"""Engine forks: vLLM starts its EngineCore as a fork of the fork server.
+"""Engine forks: vLLM forks its EngineCore from the fork server.
 
 The only place that replaces a function of vLLM. Its own monitor watches the fork as it watches its processes.
 """
@@ -23,7 +23,7 @@ MODULE: Final = "apiserver.engine.forked_engine"
 
 @contextmanager
 def forking_engines(server: ForkServer | None) -> Generator[None]:
-    """Let vLLM start engines as forks in this block, if they run on the CPU."""
+    """Let vLLM fork engines in this block, on the CPU alone."""
     from vllm.platforms import current_platform  # noqa: PLC0415
     from vllm.v1.engine import utils as vllm_utils  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ class EngineContext:
 
 @dataclass
 class EngineProcess:
-    """An engine in the words of ``multiprocessing.Process``; spawned if it cannot be forked."""
+    """An engine called like ``multiprocessing.Process``; spawned if it cannot be forked."""
 
     server: ForkServer
     spawned: Any

@@ -76,7 +76,7 @@ def preload_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_library(package: str, *patterns: str) -> str | None:
-    """Return the path of a shared library beside or in a package, without importing the package."""
+    """Return the path of a package's shared library, without an import."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         return None

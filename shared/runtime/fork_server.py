@@ -38,7 +38,7 @@ FRAME_BYTES = 16
 
 @dataclass
 class Fork:
-    """What a fork was given."""
+    """Descriptors that a fork was given."""
 
     text: int
     go: int
@@ -60,7 +60,7 @@ class Server:
     wake: tuple[int, int] = field(default_factory=os.pipe)
 
     def serve(self) -> Fork | None:
-        """Serve until the owner ends (None); return in each fork with what it was given."""
+        """Serve until the owner ends (None); in a fork return its descriptors."""
         self.selector.register(self.owner, selectors.EVENT_READ)
         self.selector.register(self.wake[0], selectors.EVENT_READ)
         for end in self.wake:
@@ -82,7 +82,7 @@ class Server:
                         return fork
 
     def _fork(self, files: list[int]) -> Fork | None:
-        """Fork; return what it was given in the fork, None in the server."""
+        """Fork; return its descriptors in the fork, None in the server."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         text, go, alive, status, *streams = files
         pid = os.fork()
@@ -122,7 +122,7 @@ class Server:
 
 
 def _receive(client: socket.socket) -> tuple[bytes, list[int]]:
-    """Return one request and its descriptors; nothing of a client that has ended."""
+    """Return a request and its descriptors; nothing if the client ended."""
     try:
         data, files, _, _ = socket.recv_fds(client, 1, REQUEST_DESCRIPTORS)
     except ConnectionError:
@@ -145,7 +145,7 @@ def write_frame(file: int, letter: str, number: int) -> None:
 
 
 def become(fork: Fork) -> None:
-    """Run the module of a request as ``python -m`` does, once its client says go."""
+    """Run a module as ``python -m`` does, once the client says go."""
     with os.fdopen(fork.text, "rb") as file:
         # It was written by another process, whose place in the file this one shares.
         file.seek(0)
@@ -185,7 +185,7 @@ def become(fork: Fork) -> None:
 
 
 def _renew_secrets() -> None:
-    """Give this fork numbers of its own where libraries have drawn them at import."""
+    """Draw again what libraries drew at their import."""
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
@@ -203,7 +203,10 @@ def _set_title(title: str) -> None:
 
 
 def write_mark(name: str, value: str) -> None:
-    """Write a mark into this process's environment as others see it; raises ValueError if it has no room there."""
+    """Write a mark into this process's environment as others see it.
+
+    Raises ValueError if there is no place for it.
+    """
     with open("/proc/self/stat", "rb") as stat:  # noqa: PTH123 - as little as a guard imports
         # Field 50, env_start; the second field may hold spaces.
         start = int(stat.read().rpartition(b")")[2].split()[47])
@@ -211,7 +214,7 @@ def write_mark(name: str, value: str) -> None:
         variables = b"\0" + environ.read()
     before, found, after = variables.partition(f"\0{name}=".encode())
     if not found or after.find(b"\0") != len(value):
-        raise ValueError(f"there is no room for the mark {name}")
+        raise ValueError(f"there is no place for the mark {name}")
     with open("/proc/self/mem", "r+b", buffering=0) as memory:  # noqa: PTH123
         memory.seek(start + len(before) + len(found) - 1)
         memory.write(value.encode())

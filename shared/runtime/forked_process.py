@@ -37,7 +37,7 @@ class ForkServerError(Exception):
 
 
 class ForkedProcess:
-    """A forked process in the words of ``subprocess.Popen``; no child of this one."""
+    """A forked process, no child of this one; called like ``subprocess.Popen``."""
 
     def __init__(self, pid: int, alive: int, status: int) -> None:
         self.pid = pid
@@ -120,12 +120,12 @@ class ForkServer:
             self._start()
 
     def wait_until_up(self) -> None:
-        """Start it if it does not run, and wait for its imports; raises ForkServerError."""
+        """Start it unless it runs; wait for its imports; raises ForkServerError."""
         with self._lock:
             self._wait_until_up()
 
     def stop(self) -> None:
-        """End the server for good, also while somebody waits for it; its forks go on."""
+        """End the server for good, whoever waits for it; forks go on."""
         self._is_stopped = True
         if (process := self._process) is not None:
             process.kill()
@@ -144,15 +144,15 @@ class ForkServer:
             connection = self._wait_until_up()
             text = opened.enter_context(os.fdopen(os.memfd_create("fork"), "wb", buffering=0))
             text.write(json.dumps(request).encode())
-            (go, say_go), (alive, lives), (status, tell) = os.pipe(), os.pipe(), os.pipe()
-            opened.callback(os.close, say_go)
+            (go, go_end), (alive, alive_end), (status, status_end) = os.pipe(), os.pipe(), os.pipe()
+            opened.callback(os.close, go_end)
             process = ForkedProcess(0, alive, status)
             try:
-                socket.send_fds(connection, [GO], [text.fileno(), go, lives, tell, *streams])
+                socket.send_fds(connection, [GO], [text.fileno(), go, alive_end, status_end, *streams])
             except OSError as error:
                 raise self._lost(str(error)) from error
             finally:
-                for file in (go, lives, tell):
+                for file in (go, alive_end, status_end):
                     os.close(file)
             frame = os.read(status, FRAME_BYTES) if _is_readable(status, self.fork_seconds) else b""
             if frame.startswith(b"r"):
@@ -162,7 +162,7 @@ class ForkServer:
             self._failures = 0
             process.pid = int(frame[1:])
             # Its marks are in place: who looks for them after our death finds it.
-            os.write(say_go, GO)
+            os.write(go_end, GO)
         return process
 
     def _wait_until_up(self) -> socket.socket:
@@ -227,7 +227,7 @@ class ForkServer:
 
 
 def _is_readable(file: int, seconds: float | None) -> bool:
-    """Wait for data or the end of a pipe; None: without a bound."""
+    """Wait for data or a pipe's end; None: without a bound."""
     poll = select.poll()
     poll.register(file, select.POLLIN)
     return bool(poll.poll(None if seconds is None else seconds * 1000))
