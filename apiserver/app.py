@@ -57,10 +57,7 @@ def create_app(
 ) -> FastAPI:
     """Build the app; its lifespan starts the engines (vLLM's by default).
 
-    vLLM's are forks of the ``fork_server``, if there is one.
-
-    Raises:
-        CatalogError: the catalog is wrong.
+    vLLM's are forks of the ``fork_server``, if there is one. Raises CatalogError if the catalog is wrong.
     """
     metrics = ApiServerMetrics(vllm_version())
     catalog = loader.read(settings.catalog, settings.models)
@@ -98,7 +95,12 @@ def create_app(
         text_memory=TextMemory(settings.max_texts_bytes),
     )
     app = FastAPI(
-        title="Pairway API server", version=VERSION, lifespan=_lifespan, redirect_slashes=False, docs_url=None, redoc_url=None
+        title="Pairway API server",
+        version=VERSION,
+        lifespan=_lifespan,
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.context = context
     origins = OriginPolicy(
