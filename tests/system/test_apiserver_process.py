@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from apiserver.engine.preloaded import preload_environment
+from shared.runtime.process_guard import find_marked_processes
 from tests.apiserver.conftest import PAIRS
+from tests.support.marked_processes import MARK
 from tests.support.processes import ROOT, Server, free_port, python_server
 from tests.support.waiting import Awake, wait_until
 
@@ -269,6 +272,46 @@ async def test_sigterm_while_an_engine_starts_ends_within_15_s(tmp_path: Path, s
                 assert await exit_code(server, 60) == 0, server.tail()
             assert awake.seconds < 15
             await wait_until(gone(whole), 30, "nothing left")
+
+
+# While vLLM is imported; once an engine was forked, before it is ready and perhaps before it names itself.
+STAGES = [("fork_server.py",), ("forked_engine", "EngineCore")]
+
+
+def find_named(value: str, names: tuple[str, ...]) -> list[int]:
+    """Return the marked processes whose command line has one of these names; at an exec it is empty."""
+    found: list[int] = []
+    for pid in find_marked_processes(MARK, value):
+        with suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode()
+            if any(name in command for name in names):
+                found.append(pid)
+    return found
+
+
+@pytest.mark.parametrize("names", STAGES, ids=["import", "engine"])
+async def test_server_killed_while_it_starts_leaves_nothing(tmp_path: Path, names: tuple[str, ...]) -> None:
+    value = os.urandom(8).hex()
+    with api_server(tmp_path, APISERVER_MODELS="en-de", **{MARK: value}) as (server, _):
+        await wait_until(lambda: find_named(value, names), START_SECONDS, "the stage begins")
+        server.kill()
+        await wait_until(lambda: not find_marked_processes(MARK, value), 60, "nothing left")
+
+
+@pytest.mark.parametrize("names", STAGES, ids=["import", "engine"])
+async def test_killed_fork_server_stops_no_start(tmp_path: Path, names: tuple[str, ...]) -> None:
+    value = os.urandom(8).hex()
+    with api_server(tmp_path, APISERVER_MODELS="en-de", **{MARK: value}) as (server, port):
+        async with client_of(port) as client:
+            await wait_until(lambda: find_named(value, names), START_SECONDS, "the stage begins")
+            # A fork is named as the fork server is, at first.
+            pids = find_named(value, ("fork_server.py",))
+            (fork_server,) = (pid for pid in pids if psutil.Process(pid).ppid() == server.pid)
+            os.kill(fork_server, signal.SIGKILL)
+            await until_ready(client, {"en-de", "de-en"}, server)
+            assert (await translate(client, "en-de")).status_code == 200
+            server.kill()
+            await wait_until(lambda: not find_marked_processes(MARK, value), 60, "nothing left")
 
 
 @pytest.mark.parametrize(
