@@ -64,6 +64,8 @@ TABLES = {
         # Of the labels, pairs are a place of their own; others are codes, replicas, models and languages of the fleet.
         "shared.runtime.metrics.MetricFamily._series",
         "shared.runtime.process_guard.ProcessGuard._saved_environment",
+        # The forks that live: servers and engines.
+        "shared.runtime.fork_server.Server.statuses",
     ),
     ONE: (
         "apiserver.catalog.yaml_file._Reader.lines",
