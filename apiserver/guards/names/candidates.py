@@ -1,7 +1,7 @@
 """Candidates: the parts of a text that its translation should keep.
 
 A capital is a sign of a name, except at a sentence's beginning, in a title and in German: there only words count that no
-list has. Without capitals, only Latin words count. To a name belong the second part of Ye-jin, the particles of Van der
+list has, or words behind an introduction (My name is Rose). Without capitals, only Latin words count. To a name belong the second part of Ye-jin, the particles of Van der
 Linden, the number of "the Velox 5".
 """
 
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from apiserver.guards.calendar.calendar_reader import read_calendar
 from apiserver.guards.names import word_lists
+from apiserver.guards.names.introductions import is_introduced
 from apiserver.guards.names.word_lists import NAME_WORDS
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import language_of
@@ -79,12 +80,13 @@ class CandidateKind(StrEnum):
 
 
 class Candidate(NamedTuple):
-    """A name or code, and its position."""
+    """A name or code, and its position; ``is_word``: it is a listed word too."""
 
     start: int
     end: int
     kind: CandidateKind
     text: str
+    is_word: bool = False
 
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
@@ -156,6 +158,8 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
             is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
         if is_name or (word in NAME_WORDS.editions and _is_edition(text, start, language)):
             yield Candidate(start, match.end(), CandidateKind.NAME, word)
+        elif not is_title and is_introduced(text, match, language):
+            yield Candidate(start, match.end(), CandidateKind.NAME, word, is_word=True)
 
 
 def _is_office(text: str, match: re.Match[str], language: str) -> bool:
@@ -203,4 +207,4 @@ def whole_name(text: str, name: Candidate, language: str) -> Candidate:
         # "van der" is a name's in every language.
         if words.lower().startswith(("van de ", "van den ", "van der ")) or known.isdisjoint(words.split()):
             start -= len(words)
-    return name if (start, end) == (name.start, name.end) else Candidate(start, end, kind, text[start:end])
+    return name if (start, end) == (name.start, name.end) else Candidate(start, end, kind, text[start:end], name.is_word)

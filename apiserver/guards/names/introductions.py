@@ -1,0 +1,38 @@
+"""Introductions: words behind which a word is a name (My name is Rose)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from apiserver.guards.calendar.calendar_reader import read_calendar
+from apiserver.guards.names.spelling import folded
+from apiserver.guards.names.word_lists import NAME_WORDS, place_names_of
+
+# Longer than any introduction.
+_LOOK_BEHIND: Final = 24
+_INTRODUCTIONS: Final = {
+    language: re.compile(rf"(?<!\w)(?:{words}) $") for language, words in NAME_WORDS.introductions.items()
+}
+_NUMBER_BEHIND: Final = re.compile(r" \d")  # This is Room 12.
+_PLURAL: Final = "s"
+# CLDR's names of languages have most peoples: Canadian French. Territories may be translated.
+_LANGUAGE: Final = "language"
+
+
+def is_introduced(text: str, match: re.Match[str], language: str) -> bool:
+    """Return whether words before a listed word say that it is a name."""
+    pattern = _INTRODUCTIONS.get(language)
+    start, word = match.start(), match.group()
+    if pattern is None or word.isupper() or pattern.search(text, max(0, start - _LOOK_BEHIND), start) is None:
+        return False
+    no_names = NAME_WORDS.no_names[language] | NAME_WORDS.offices | NAME_WORDS.forms_of_address
+    if not no_names.isdisjoint((word, word.removesuffix(_PLURAL))) or _NUMBER_BEHIND.match(text, match.end()):
+        return False
+    return not _is_of_a_people(word, language) and next(read_calendar(word, language), None) is None
+
+
+def _is_of_a_people(word: str, language: str) -> bool:
+    keys = place_names_of(language).keys
+    forms = (folded(word), folded(word).removesuffix(_PLURAL))
+    return any(key.startswith(_LANGUAGE) for form in forms for key in keys.get(form, ()))
