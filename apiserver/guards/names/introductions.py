@@ -7,7 +7,7 @@ from typing import Final
 
 from apiserver.guards.calendar.calendar_reader import read_calendar
 from apiserver.guards.names.spelling import folded
-from apiserver.guards.names.word_lists import NAME_WORDS, place_names_of
+from apiserver.guards.names.word_lists import CAPITALIZED_NOUNS, NAME_WORDS, is_ordinary_inside, place_names_of
 
 # Longer than any introduction.
 _LOOK_BEHIND: Final = 24
@@ -15,6 +15,7 @@ _INTRODUCTIONS: Final = {
     language: re.compile(rf"(?<!\w)(?:{words}) $") for language, words in NAME_WORDS.introductions.items()
 }
 _NUMBER_BEHIND: Final = re.compile(r" \d")  # This is Room 12.
+_WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_]{1,40})(?![^\W\d_])")
 _PLURAL: Final = "s"
 # CLDR's names of languages have most peoples: Canadian French. Territories may be translated.
 _LANGUAGE: Final = "language"
@@ -27,9 +28,17 @@ def is_introduced(text: str, match: re.Match[str], language: str) -> bool:
     if pattern is None or word.isupper() or pattern.search(text, max(0, start - _LOOK_BEHIND), start) is None:
         return False
     no_names = NAME_WORDS.no_names[language] | NAME_WORDS.offices | NAME_WORDS.forms_of_address
-    if not no_names.isdisjoint((word, word.removesuffix(_PLURAL))) or _NUMBER_BEHIND.match(text, match.end()):
+    if not no_names.isdisjoint((word, word.removesuffix(_PLURAL))) or _begins_a_title(text, match, language):
         return False
     return not _is_of_a_people(word, language) and next(read_calendar(word, language), None) is None
+
+
+def _begins_a_title(text: str, match: re.Match[str], language: str) -> bool:
+    """Recognise what is translated: called Customer Service."""
+    if _NUMBER_BEHIND.match(text, match.end()):
+        return True
+    behind = None if language in CAPITALIZED_NOUNS else _WORD_BEHIND.match(text, match.end())
+    return behind is not None and behind[1][0].isupper() and is_ordinary_inside(behind[1], language)
 
 
 def _is_of_a_people(word: str, language: str) -> bool:

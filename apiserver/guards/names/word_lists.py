@@ -53,8 +53,9 @@ class NameWords(BaseModel):
     """Words around names.
 
     ``offices`` stand before names, but also alone, and ``editions`` behind products. ``loans`` are ordinary in other
-    scripts. By language: ``articles`` before products, as a pattern, and ``particles`` that are its words: Paul de Paris;
-    ``introductions`` before names that are words too, as a pattern, and ``no_names``: peoples, holidays and people's roles.
+    scripts. ``titles`` (a pattern) stand before surnames. By language: ``articles`` before products, as a pattern, and
+    ``particles`` that are its words: Paul de Paris; ``introductions`` before names that are words too, as a pattern, and
+    ``no_names``, which are none even there: peoples, holidays and people's roles.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,6 +64,7 @@ class NameWords(BaseModel):
     offices: frozenset[str]
     editions: frozenset[str]
     loans: frozenset[str]
+    titles: str
     articles: Mapping[str, str]
     particles: Mapping[str, frozenset[str]]
     introductions: Mapping[str, str]
@@ -77,6 +79,11 @@ NAME_WORDS: Final = NameWords.model_validate(
 def may_be_ordinary(word: str, language: str) -> bool:
     """Return whether a word, its stem or its compound's end is listed."""
     return is_ordinary_among(word.lower(), _words(language), joins=language in CAPITALIZED_NOUNS)
+
+
+def is_listed(word: str, language: str) -> bool:
+    """Return whether a list has the word itself."""
+    return word.lower() in _words(language)
 
 
 def is_ordinary_inside(word: str, language: str) -> bool:
