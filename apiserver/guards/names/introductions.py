@@ -14,6 +14,10 @@ _LOOK_BEHIND: Final = 24
 _INTRODUCTIONS: Final = {
     language: re.compile(rf"(?<!\w)(?:{words}) $") for language, words in NAME_WORDS.introductions.items()
 }
+_NO_NAMES: Final = {
+    language: words | NAME_WORDS.offices | NAME_WORDS.forms_of_address
+    for language, words in NAME_WORDS.no_names.items()
+}
 _NUMBER_BEHIND: Final = re.compile(r" \d")  # This is Room 12.
 _WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_]{1,40})(?![^\W\d_])")
 _PLURAL: Final = "s"
@@ -27,8 +31,7 @@ def is_introduced(text: str, match: re.Match[str], language: str) -> bool:
     start, word = match.start(), match.group()
     if pattern is None or word.isupper() or pattern.search(text, max(0, start - _LOOK_BEHIND), start) is None:
         return False
-    no_names = NAME_WORDS.no_names[language] | NAME_WORDS.offices | NAME_WORDS.forms_of_address
-    if not no_names.isdisjoint((word, word.removesuffix(_PLURAL))) or _begins_a_title(text, match, language):
+    if not _NO_NAMES[language].isdisjoint((word, word.removesuffix(_PLURAL))) or _begins_a_title(text, match, language):
         return False
     return not _is_of_a_people(word, language) and next(read_calendar(word, language), None) is None
 
