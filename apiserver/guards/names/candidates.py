@@ -80,7 +80,10 @@ class CandidateKind(StrEnum):
 
 
 class Candidate(NamedTuple):
-    """A name or code, and its position; ``is_word``: an introduced name that a list knows as a word."""
+    """A name or code, and its position.
+
+    ``is_word``: a listed word behind a title or an introduction.
+    """
 
     start: int
     end: int

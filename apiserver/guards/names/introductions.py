@@ -1,4 +1,4 @@
-"""Introductions: words behind which a word is a name (My name is Rose)."""
+"""Introductions: words behind which a word is a name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LANGUAGE: Final = "language"
 
 
 def is_introduced(text: str, match: re.Match[str], language: str) -> bool:
-    """Return whether words before a listed word say that it is a name."""
+    """Return whether words before a listed word make it a name."""
     pattern = _INTRODUCTIONS.get(language)
     start, word = match.start(), match.group()
     if pattern is None or word.isupper() or pattern.search(text, max(0, start - _LOOK_BEHIND), start) is None:
