@@ -43,7 +43,7 @@ WARM_UP_REQUESTS: Final = 20
 REQUESTS: Final = 12
 # What follows the answer (log line, metrics) happens within this.
 SETTLE_SECONDS: Final = 0.02
-# Between two requests that count: no loop of a whole or half second meets each of them.
+# Between two requests: no loop of a whole or half second meets each of them.
 PAUSE_SECONDS: Final = 0.37
 # Whatever these call is no request's.
 BACKGROUND_LOOPS: Final = frozenset({"Loop.run", "DrainingServer.on_tick"})
@@ -104,8 +104,7 @@ async def measure(folder: Path) -> list[tuple[int, int]]:
                 raise RuntimeError(f"no figure without a translation: {response}")
             await asyncio.sleep(SETTLE_SECONDS)
             windows.append((int(began * 1000), int(time.monotonic() * 1000)))
-            if len(windows) > WARM_UP_REQUESTS:
-                await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(PAUSE_SECONDS)
         client.close()
     return windows[WARM_UP_REQUESTS:]
 

@@ -67,8 +67,12 @@ async def test_no_mixed_load_stops_a_loop(hostile_fleet: HostileFleet) -> None:
 
 def mixed_load(server: WatchedServer, rows: list[Row], seed: int) -> float:
     """Send these rows by some clients at once; return the longest stall."""
+
+    def status(row: Row) -> int:
+        return send(server, row.make(row.limit // 2, seed))[0]
+
     server.probe.reset()
     with ThreadPoolExecutor(CLIENTS) as clients:
-        statuses = list(clients.map(lambda row: send(server, row.make(row.limit // 2, seed))[0], rows))
+        statuses = list(clients.map(status, rows))
     assert all(statuses), f"{server.name}: {statuses}"
     return server.probe.stall
