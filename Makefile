@@ -243,8 +243,8 @@ bench-scale: dev  ## Measure 200 replicas, 50 pairs, 4 proxies: sweeps, requests
 		$(if $(REPLICAS),--replicas $(REPLICAS)) $(if $(PAIR_COUNT),--pairs $(PAIR_COUNT)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
-bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, first words, dead replicas, open pages; fail if a target is missed. (ROUNDS= OUT=.run/page)
-	@$(BIN)/python -m tests.pages.bench --out $(or $(OUT),.run/page) $(if $(ROUNDS),--rounds $(ROUNDS))
+bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, first words, dead replicas, open pages; fail if a target is missed. (ROUNDS= SECONDS= OUT=.run/page)
+	@$(BIN)/python -m tests.pages.bench --out $(or $(OUT),.run/page) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SECONDS),--seconds $(SECONDS))
 
 bench-start: dev  ## Measure starts, and the way back of what is killed, cold and warm: seconds, CPU seconds, memory. (PARTS= MODELS=1,3 ROUNDS=5 OUT=.run/start)
 	@$(BIN)/python -m benchmarks.start --out $(or $(OUT),.run/start) $(if $(PARTS),--parts $(PARTS)) \

@@ -67,7 +67,7 @@ class RedisServer:
 
     def start(self) -> None:
         self.server.start()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while not self._answers():
             assert time.monotonic() < until, self.server.tail()
             time.sleep(0.02)

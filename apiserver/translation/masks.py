@@ -67,7 +67,8 @@ class MaskPolicy:
         masks: list[Mask] = []
         if MaskKind.NAMES in self.kinds:
             names = candidates_in(text, pair.source)
-            unknown = (name for name in names if not self._knows(name))
+            # Words that are names too may be words here: masked if the model changes them.
+            unknown = (name for name in names if not name.is_word and not self._knows(name))
             masks += [Mask(name.start, name.end, PlaceholderKind.NAME, name.text) for name in unknown]
         if MaskKind.NUMBERS in self.kinds:
             masks += _number_masks(text, pair, _copied_numbers(text, pair))

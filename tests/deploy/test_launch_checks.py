@@ -7,12 +7,14 @@ import socket
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port, is_port_free
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,7 @@ async def test_lock_takes_a_zombie_for_dead(tmp_path: Path) -> None:
     try:
         holder.start(sys.executable, "-c", HOLD, str(tmp_path / "lock"), str(gone.pid), str(tmp_path / "let go"))
         await holder.wait_for("holds")
+        await wait_until(lambda: psutil.Process(gone.pid).status() == psutil.STATUS_ZOMBIE, 10)
         with SingleInstanceLock(tmp_path, lambda _: (tmp_path / "let go").touch()):
             pass
     finally:

@@ -22,13 +22,15 @@ from deploy.launch_plan import LaunchPlan
 from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS, Launcher
 from deploy.process import ManagedProcess
 from deploy.supervisor import RestartLimits
-from tests.support.marked_processes import MarkedProcesses
+from tests.support.marked_processes import MarkedProcesses, command_of
 from tests.support.processes import free_ports
 from tests.support.waiting import Awake, wait_until
 
 pytestmark = pytest.mark.system
 
 MAX_ENDS = RestartLimits().max_ends
+# Launcher, Redis, two API servers and a proxy with a child each, and the compiler.
+PROCESSES = 9
 FAKE_LAUNCHER = str(Path(__file__).with_name("fake_launcher.py"))
 
 
@@ -51,15 +53,15 @@ class Site:
         )
 
     async def launch_until_ready(self, *options: str, fake: str = "", pause: str = "0.05") -> subprocess.Popen[bytes]:
-        """Start the launcher and wait for its word."""
+        """Start the launcher, and wait for its word and for what it has started."""
         launcher = self.launch(*options, fake=fake, pause=pause)
         await self.processes.wait_for("Ctrl-C stops everything")
+        await wait_until(lambda: len(self.processes.alive()) == PROCESSES, 60, "all processes")
         return launcher
 
     def find_servers(self, kind: str = "") -> list[int]:
         """Return the fake servers' process ids, without the children that they start."""
-        wanted = f"fake_server.py\0{kind}".encode()
-        return [pid for pid in self.processes.alive() if wanted in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [pid for pid in self.processes.alive() if f"fake_server.py {kind}" in command_of(pid)]
 
     def find_model(self, model: str) -> list[int]:
         """Return the processes of a model's fake API server, its child included."""
@@ -71,9 +73,7 @@ class Site:
 
     def find_redis(self) -> int:
         """Return Redis's process id."""
-        return next(
-            pid for pid in self.processes.alive() if b"valkey-server" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        )
+        return next(pid for pid in self.processes.alive() if "valkey-server" in command_of(pid))
 
     def last_line(self, words: str) -> str:
         """Return the last line on the screen with these words."""
@@ -211,8 +211,8 @@ async def test_second_ctrl_c_kills_at_once(site: Site) -> None:
     await site.processes.wait_for("stopping")
     # One Ctrl-C can arrive twice, so the second one has to be a later one. (On a slow machine this one is.)
     launcher.send_signal(signal.SIGINT)
+    await wait_until(lambda: not site.find_servers("proxy"), within=60)
     at_once = time.monotonic() - first < REPEATED_SIGNAL_SECONDS
-    await wait_until(lambda: len([line for line in site.processes.commands() if " proxy" in line]) == 0, within=60)
     await wait_until(lambda: time.monotonic() - first > 2 * REPEATED_SIGNAL_SECONDS, within=10)
     assert launcher.poll() is None or not at_once
     with Awake() as awake:
@@ -225,12 +225,11 @@ async def test_second_ctrl_c_kills_at_once(site: Site) -> None:
 async def test_killed_launcher_leaves_nothing_and_restarts(site: Site) -> None:
     """The guard ends the servers and what they started; the next run just works."""
     launcher = await site.launch_until_ready()
-    assert len(site.processes.alive()) == 9
     launcher.kill()
     launcher.wait()
     again = site.launch()
     await wait_until(lambda: site.processes.said().count("Ctrl-C stops everything") == 2, within=60)
-    assert len(site.processes.alive()) == 9
+    await wait_until(lambda: len(site.processes.alive()) == PROCESSES, 60, "all processes, and none of before")
     again.terminate()
     assert again.wait(timeout=10) == 0
     assert site.processes.commands() == []
@@ -275,9 +274,9 @@ async def test_killed_server_returns_others_stay(site: Site) -> None:
         await wait_until(lambda count=returns: site.processes.said().count("ready again") > count, 60, kind)
         assert f"{name}" in site.last_line("ready again")
         assert "was ended by SIGKILL" in site.last_line("Starting it again")
-        after = set(site.processes.alive())
+        await wait_until(lambda: len(site.processes.alive()) == PROCESSES, 60, "all processes")
         # Each fake server has a child, Redis has none.
-        assert len(before - after) == len(after - before) == (1 if kind == "redis" else 2), site.processes.said()
+        assert len(before - set(site.processes.alive())) == (1 if kind == "redis" else 2), site.processes.said()
     assert "translation continues, but API keys and operators' changes are gone" in site.processes.said()
     assert launcher.poll() is None
     launcher.terminate()

@@ -262,6 +262,7 @@ def test_proxy_is_asked(site: Site) -> None:
             "proxy": f"http://127.0.0.1:{proxy.getsockname()[1]}",
             "retries": "0",
         }
+        proxy.settimeout(60)  # where uv cannot run, nobody comes
         installing = threading.Thread(target=site.uv, args=("demo", options), kwargs={"NO_PROXY": "*"})
         installing.start()
         connection = proxy.accept()[0]

@@ -106,8 +106,11 @@ async def test_failed_start_has_no_status(tmp_path: Path) -> None:
 
 
 async def test_end_leftovers_spares_other_servers(tmp_path: Path) -> None:
-    child = "import time; time.sleep(600)"
-    parent = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {child!r}]).pid)"
+    child = "import time; print('has its mark', flush=True); time.sleep(600)"
+    parent = (
+        f"import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {child!r}], stdout=subprocess.PIPE); "
+        "child.stdout.readline(); print(child.pid)"
+    )
     first, second = (ManagedProcess([sys.executable, "-c", parent], tmp_path / name) for name in ("first", "second"))
     first.start()
     second.start()

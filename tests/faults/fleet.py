@@ -225,9 +225,14 @@ class FaultFleet:
 
     async def metrics(self, proxy: ProxyUnderTest | None = None) -> dict[str, float]:
         """Return what the proxy counts: ``attempts`` that ended, requests ``begun``, and those ``in_flight``."""
-        _, text = await self.get(f"{(proxy or self.proxy).url}/metrics")
+
+        async def answered() -> str:
+            status, text = await self.get(f"{(proxy or self.proxy).url}/metrics")
+            return str(text) if status else ""
+
+        text = await wait_until(answered, READY_SECONDS, "the proxy's metrics")
         counters: dict[str, float] = {"attempts": 0.0, "begun": 0.0, "in_flight": 0.0}
-        for family in text_string_to_metric_families(str(text)):
+        for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 for name in COUNTERS.get(sample.name, ()):
                     counters[name] += sample.value

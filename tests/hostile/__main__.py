@@ -16,7 +16,7 @@ from typing import Any, Final
 from benchmarks.harness.program import options_parser, run_guarded
 from benchmarks.harness.report import NONE, Checks, RunFolder, table
 from tests.hostile.measuring import COUNTED_SECONDS, MAX_RATIO, Result, Row
-from tests.hostile.run import all_rows, measured
+from tests.hostile.run import all_rows, measured, prepare
 from tests.hostile.servers import HostileFleet
 
 MAX_STALL_MS: Final = 50.0
@@ -53,6 +53,7 @@ async def run(fleet: HostileFleet, rows: list[Row], max_stall: float, doublings:
         print(" | ".join(cells(result, max_stall)), result.where, flush=True)
 
     async with fleet.running():
+        prepare(fleet.proxy)
         return measured(fleet, rows, max_stall, doublings, show)
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.hostile.run import prepare
 from tests.hostile.servers import HostileFleet
 
 
@@ -14,4 +15,5 @@ async def hostile_fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
     """Run a proxy without keys, one with keys, and an API server of every prompt family; none is traced."""
     fleet = HostileFleet(tmp_path_factory.mktemp("hostile"))
     async with fleet.running():
+        prepare(fleet.proxy)
         yield fleet

@@ -70,7 +70,6 @@ def measured(
     done: Callable[[Result], None] = lambda _: None,
 ) -> list[Result]:
     """Measure rows, each in doubling sizes up to its limit; ``done`` gets each result."""
-    _prepare(fleet.proxy)
     results: list[Result] = []
     for row in rows:
         results.append(grow(fleet.watched[row.server], row, max_stall, doublings))
@@ -80,7 +79,7 @@ def measured(
     return results
 
 
-def _prepare(proxy: WatchedServer) -> None:
+def prepare(proxy: WatchedServer) -> None:
     """Give the owner a glossary with as many entries as allowed."""
     sent = Sent("POST", "/glossaries", as_json(large_glossary()), {"Content-Type": "application/json", **OWNER})
     status, answer = send(proxy, sent)

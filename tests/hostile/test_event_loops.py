@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.hostile.endpoints import HEAD_KINDS, body_rows
-from tests.hostile.measuring import Row, send
+from tests.hostile.measuring import REPEATS, Row, send
 from tests.hostile.run import all_rows, apiserver_endpoints, measured, proxy_endpoints
 from tests.hostile.sample import is_head, sampled
 from tests.hostile.servers import HostileFleet, WatchedServer
@@ -58,12 +58,21 @@ async def test_no_mixed_load_stops_a_loop(hostile_fleet: HostileFleet) -> None:
     for name, server in hostile_fleet.watched.items():
         rows = [row for row in sampled(all_rows(HEAD_KINDS[:1])) if row.server == name and not row.endless]
         chosen = random.Random(name).sample(rows, min(MIXED_ROWS, len(rows)))  # noqa: S311 - a sample, no secret
-        server.probe.reset()
+        stalls = [mixed_load(server, chosen, 7)]
+        # A busy machine makes figures larger, never smaller; other seeds, so that no cache helps.
+        while min(stalls) > MAX_STALL_SECONDS and len(stalls) < REPEATS:
+            stalls.append(mixed_load(server, chosen, 7 + len(stalls)))
+        assert min(stalls) <= MAX_STALL_SECONDS, f"{name}: {stalls}\n{server.stacks.read_text()[-3000:]}"
 
-        def status(row: Row, at: WatchedServer = server) -> int:
-            return send(at, row.make(row.limit // 2, 7))[0]
 
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            statuses = list(clients.map(status, chosen))
-        assert all(statuses), f"{name}: {statuses}"
-        assert server.probe.stall <= MAX_STALL_SECONDS, f"{name}\n{server.stacks.read_text()[-3000:]}"
+def mixed_load(server: WatchedServer, rows: list[Row], seed: int) -> float:
+    """Send these rows by some clients at once; return the longest stall."""
+
+    def status(row: Row) -> int:
+        return send(server, row.make(row.limit // 2, seed))[0]
+
+    server.probe.reset()
+    with ThreadPoolExecutor(CLIENTS) as clients:
+        statuses = list(clients.map(status, rows))
+    assert all(statuses), f"{server.name}: {statuses}"
+    return server.probe.stall

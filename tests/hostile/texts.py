@@ -82,6 +82,7 @@ PLAIN: Final[dict[str, Make]] = {
     "addresses": _of("mail a{}@b.example, "),
     "dots and slashes": _repeated("a.b/c@d:e//"),
     "names": _of("Jan{} Kowalski of Warszawa met Ångström. "),
+    "introduced names": _of("word{} called Noah, this is Grace "),
     "capitals": _of("NATO{} UNESCO "),
     "handles and codes": _of("@user{} #tag AB-{} ".replace("AB-{}", "AB-12x")),
     "one word": _repeated("a"),

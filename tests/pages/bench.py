@@ -43,8 +43,7 @@ READY_SECONDS: Final = 400.0
 KEYS_A_SECOND: Final = 5
 VIEWERS: Final = 50
 REPLICAS: Final = 2
-# Of viewers, and of none before; requests go on all the time, so that there is news.
-VIEWING_SECONDS: Final = 20.0
+# Requests go on all the time, so that viewers have news.
 REQUESTS_A_SECOND: Final = 10
 # At most sixty characters, and no two alike: a proxy keeps translations. Of several lengths, so that the last key does not always
 # come just before the page's next request of every two seconds.
@@ -102,8 +101,9 @@ class Figures:
     dead_seconds: list[float] = field(default_factory=list[float])
     alone_percent: float = 0.0
     viewed_percent: float = 0.0
-    # Of all viewers, while the CPU was measured.
+    # Of all viewers, while the CPU was measured for so many seconds.
     statuses_sent: int = 0
+    viewing_seconds: float = 0.0
 
     def judge(self, checks: Checks) -> None:
         """Add the targets."""
@@ -134,7 +134,7 @@ class Figures:
                 "CPU of the proxy, % of a core",
                 f"{self.alone_percent:.1f} without and {self.viewed_percent:.1f} with {VIEWERS} viewers",
             ),
-            ("statuses a viewer got in a second", f"{self.statuses_sent / VIEWERS / VIEWING_SECONDS:.1f}"),
+            ("statuses a viewer got in a second", f"{self.statuses_sent / VIEWERS / self.viewing_seconds:.1f}"),
         ]
         return table(("figure", "each round"), rows)
 
@@ -177,7 +177,7 @@ class Fleet:
 
 async def measure(out: Path, options: argparse.Namespace) -> Figures:
     """Measure everything once, or in rounds."""
-    fleet, figures = Fleet(out), Figures()
+    fleet, figures = Fleet(out), Figures(viewing_seconds=options.seconds)
     async with running(fleet.servers, fleet.is_ready, READY_SECONDS), chromium() as browser:
         figures.page_bytes = await transferred(browser, f"{fleet.url}/")
         figures.status_bytes = await transferred(browser, f"{fleet.status_url}/status")
@@ -259,17 +259,17 @@ async def kill_replicas(browser: Chromium, fleet: Fleet, figures: Figures, round
 async def view_status(fleet: Fleet, figures: Figures) -> None:
     """Note the proxy's CPU under a light load, without viewers and with them."""
     async with requests_going_on(fleet.status_url):
-        figures.alone_percent = await cpu_percent(fleet.status_proxy)
+        figures.alone_percent = await cpu_percent(fleet.status_proxy, figures.viewing_seconds)
         async with viewers(fleet.status_url) as received:
             before = sum(received)
-            figures.viewed_percent = await cpu_percent(fleet.status_proxy)
+            figures.viewed_percent = await cpu_percent(fleet.status_proxy, figures.viewing_seconds)
             figures.statuses_sent = sum(received) - before
 
 
-async def cpu_percent(server: Server) -> float:
-    """Return what a process takes of a core."""
+async def cpu_percent(server: Server, seconds: float) -> float:
+    """Return what a process takes of a core for so long."""
     began, before = time.monotonic(), usage_of(server.pid).cpu
-    await asyncio.sleep(VIEWING_SECONDS)
+    await asyncio.sleep(seconds)
     return PERCENT * (usage_of(server.pid).cpu - before) / (time.monotonic() - began)
 
 
@@ -319,6 +319,7 @@ def main() -> int:
     parser = options_parser("page", "The pages in a browser.")
     parser.prog = "python -m tests.pages.bench"
     parser.add_argument("--rounds", type=int, default=5, help="sentences typed, and replicas killed")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of viewers, and of none before")
     options = parser.parse_args()
     folder, checks = RunFolder(options.out), Checks()
     figures = run_guarded(measure(folder.path, options))

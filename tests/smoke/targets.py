@@ -58,12 +58,12 @@ RUN: Final = (
     _measured(
         "bench-scale", REPLICAS="4", PAIR_COUNT="4", ROUNDS="1", SECONDS="1", SHAPES="specialists", PARTS="health"
     ),
-    _measured("bench-page", ROUNDS="1"),
+    _measured("bench-page", ROUNDS="1", SECONDS="1"),
     _measured("bench-start", PARTS="alone", MODELS="1", ROUNDS="1"),
     _measured("request-path"),
     _measured("faults", ROWS="none", SECONDS="1"),
     # So short a quiet time ends before the connections of the load do.
-    SmallForm("soak", {"MINUTES": "0.1", "SEED": "1"}, says="faults: "),
+    SmallForm("soak", {"MINUTES": "0.05", "SEED": "1"}, says="faults: "),
     SmallForm("screenshots"),
 )
 # Run by the test of `make up` while that runs.

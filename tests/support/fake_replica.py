@@ -15,6 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from shared.protocol.deadline import TIMEOUT_HEADER
+from tests.support.processes import free_port
 
 Fault = Literal["reset", "reset-mid-body", "close", "hang", "drip"]
 Break = Literal["reset", "end", "error", "hang"]
@@ -82,8 +83,9 @@ class FakeReplica:
         return f"http://{self.host}:{self.port}"
 
     async def start(self) -> None:
+        # Not one of the kernel's: while this replica is away, that could become another server's.
+        self.port = self.port or free_port()
         self._server = await asyncio.start_server(self._accept, self.host, self.port)
-        self.port = int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Die: refuse new connections and reset those there are; ``start`` brings it back at the same URL."""

@@ -35,18 +35,12 @@ class MarkedProcesses:
         return process
 
     def alive(self) -> list[int]:
-        """Return the ids of the processes that still run."""
+        """Return the ids of the processes that still run; one is not among them until its exec has ended."""
         return find_marked_processes(MARK, self.value)
 
     def commands(self) -> list[str]:
         """Return the command lines of the processes that still run."""
-        lines: list[str] = []
-        for pid in self.alive():
-            try:
-                lines.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:
-                continue
-        return lines
+        return list(filter(None, map(command_of, self.alive())))
 
     def said(self) -> str:
         """Return all output so far."""
@@ -64,3 +58,11 @@ class MarkedProcesses:
         end_marked_processes(MARK, self.value, 0.0)
         for process in self.started:
             process.wait()
+
+
+def command_of(pid: int) -> str:
+    """Return a process's command line; empty if it has just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""

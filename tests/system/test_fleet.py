@@ -190,7 +190,7 @@ async def test_pair_without_replicas_is_unavailable(fleet: Fleet) -> None:
         health = await fleet.health()
         assert health["status"] == "degraded"
         assert health["pairs"]["en-fr"] == {"ready": 0, "failing": 0, "total": 1}
-        await wait_until(lambda: _engines(fleet) == 1, 5, "its orphaned EngineCore to be reaped")
+        await wait_until(lambda: _engines(fleet) == 1, 30, "its orphaned EngineCore to be reaped")
     assert others.failed() == []
 
 
@@ -199,7 +199,7 @@ async def test_sigterm_ends_servers_cleanly(fleet: Fleet) -> None:
         server.signal(signal.SIGTERM)
     for server in (fleet.proxy, fleet.de):
         assert await asyncio.to_thread(_exit_code, server) == 0, server.tail()
-    await wait_until(lambda: _engines(fleet) == 0, 5, "no EngineCore left")
+    await wait_until(lambda: _engines(fleet) == 0, 30, "no EngineCore left")
 
 
 def _exit_code(server: Server) -> int:

@@ -91,7 +91,7 @@ async def test_model_is_changed_under_load(tmp_path: Path) -> None:
                     catalog.write_text(CATALOG.format(root=ROOT, name="en-de-v2"))
                     assert "en-de -> en-de-v2: switched" in await run_changes(environment, "reload")
                     assert await model_of(client, "Where is the station?") == "en-de-v2"
-                    assert len(server.children("EngineCore")) == 1, "the old engine is unloaded"
+                    await wait_until(lambda: len(server.children("EngineCore")) == 1, 60, "the old engine is unloaded")
                 assert load.samples
                 assert not load.failed()
         finally:

@@ -40,6 +40,7 @@ _TITLE_BEFORE: Final = re.compile(
 # "May I come in?"
 _SENTENCE_BEFORE: Final = re.compile(r"(?:^|[.!?…:][\"'”’»)]*\s+)[\"'“„«‘(\s]*$")
 _DAY_BEHIND: Final = re.compile(r",? \d{1,4}(?!\w)|\s?\d{1,2}(?:st|nd|rd|th)")
+_SURNAME_BEHIND: Final = re.compile(r" [A-ZÀ-Þ][a-zß-ÿ]")  # Don and May Robison
 _BEFORE_CHARS: Final = 12
 # A half of the day beside a time belongs to the number: 20:00 is 8 in the evening (guards/numbers/dates_and_times.py).
 _HALVES: Final = frozenset({"morning", "noon", "afternoon", "evening", "night", "midnight"})
@@ -121,8 +122,8 @@ def _mention(text: str, start: int, end: int, entry: CalendarEntry, words: Calen
     if written[0].isupper() and _TITLE_BEFORE.search(before):
         return CalendarMention(start, end, entry.readings, is_demanded, may_be_name=True)
     if word in words.first_names and written[0].isupper():
-        is_date = _DATE_BEFORE.search(before) or _DAY_BEHIND.match(text, end)
-        may_be_name = not is_date
+        is_dated = _DATE_BEFORE.search(before) and not _SURNAME_BEHIND.match(text, end)
+        may_be_name = not (is_dated or _DAY_BEHIND.match(text, end))
     return CalendarMention(start, end, entry.readings, is_demanded, may_be_name)
 
 

@@ -1,20 +1,21 @@
 """Candidates: the parts of a text that its translation should keep.
 
 A capital is a sign of a name, except at a sentence's beginning, in a title and in German: there only words count that no
-list has. Without capitals, only Latin words count. To a name belong the second part of Ye-jin, the particles of Van der
-Linden, the number of "the Velox 5".
+list has. Listed words are names behind words that introduce one (My name is Noah). Without capitals, only Latin words count.
+To a name belong the second part of Ye-jin, the particles of Van der Linden, the number of "the Velox 5".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from typing import Final, NamedTuple
 
 from apiserver.guards.calendar.calendar_reader import read_calendar
 from apiserver.guards.names import word_lists
+from apiserver.guards.names.introductions import is_introduced
 from apiserver.guards.names.word_lists import NAME_WORDS
 from apiserver.guards.scripts import LATIN, scripts_of
 from shared.languages import language_of
@@ -48,7 +49,7 @@ _SHORT_ROMAN: Final = re.compile("[IVX]{2}")
 _BEFORE_START: Final = re.compile(
     r"(?:^|[.!?…:;\n•*·|/\\]|[\"“”„«»‹›‘(\[{¿¡–—]|(?:^|\s)[-'‘’])[\s\"“”„«»'‘’(\[{¿¡*_–—-]*$"
 )
-_TITLE: Final = re.compile(r"(?<!\w)(?:Frau|Herrn?|Mr|Mrs|Ms|Dr|Prof|Mme|Sra?|[Ss]eñora?|Don|Doña)\.? $")
+_TITLE: Final = re.compile(rf"(?<!\w)(?:{NAME_WORDS.titles})\.? $")
 _TWO_BEFORE: Final = re.compile(r"(?:(?P<second>[^\W\d_]+)[ -])?(?P<first>[^\W\d_]+) $")
 _ARTICLES: Final = re.compile("a|an|the|this|every|le|la|les|un|une|du|des|el|los|las|una|del|al", re.IGNORECASE)
 _WORD_BEHIND: Final = re.compile(r"[ -]([^\W\d_])")
@@ -79,12 +80,16 @@ class CandidateKind(StrEnum):
 
 
 class Candidate(NamedTuple):
-    """A name or code, and its position."""
+    """A name or code, and its position.
+
+    ``is_word``: a listed word behind a title or an introduction.
+    """
 
     start: int
     end: int
     kind: CandidateKind
     text: str
+    is_word: bool = False
 
 
 def candidates_in(text: str, tag: str) -> list[Candidate]:
@@ -138,8 +143,10 @@ def _latin_words_in(text: str) -> Iterator[Candidate]:
 def _names_in(text: str, language: str) -> Iterator[Candidate]:
     words = list(_WORD.finditer(text))
     capitals = [match for match in words if not match.group()[0].islower()]
-    is_title = len(words) >= TITLE_WORDS and len(capitals) - 1 >= TITLE_SHARE * (len(words) - 1)
-    says_nothing = is_title or language in word_lists.CAPITALIZED_NOUNS
+    is_title, is_german = _is_title(words), language in word_lists.CAPITALIZED_NOUNS
+    says_nothing = is_title or is_german
+    # "Hi Anna, I'm Noah" is none.
+    is_heading = not is_german and _is_title([match for match in words if len(match.group()) > 1])
     for match in capitals:
         word, start = match.group(), match.start()
         if not 2 <= len(word) <= MOST_LETTERS or word in NAME_WORDS.forms_of_address or _SHORT_ROMAN.fullmatch(word):
@@ -148,14 +155,25 @@ def _names_in(text: str, language: str) -> Iterator[Candidate]:
             if not (is_title or _ROMAN.fullmatch(acronym) or word_lists.may_be_ordinary(acronym, language)):
                 yield Candidate(start, match.end(), CandidateKind.ACRONYM, word)
             continue
-        if _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
+        is_titled = _TITLE.search(text, max(0, start - _LOOK_BEHIND), start) is not None
+        if is_titled:
             is_name = word not in NAME_WORDS.offices and not _is_office(text, match, language)
         elif says_nothing or _BEFORE_START.search(text, max(0, start - _LOOK_BEHIND), start) is not None:
             is_name = not word_lists.may_be_ordinary(word, language)
         else:
             is_name = not word_lists.is_ordinary_inside(word, language) or _is_surname(text, match, language)
+        is_word = False
+        if is_titled:
+            is_word = word_lists.is_listed(word, language)
+        elif not is_name and not is_heading:
+            is_name = is_word = is_introduced(text, match, language)
         if is_name or (word in NAME_WORDS.editions and _is_edition(text, start, language)):
-            yield Candidate(start, match.end(), CandidateKind.NAME, word)
+            yield Candidate(start, match.end(), CandidateKind.NAME, word, is_word)
+
+
+def _is_title(words: Sequence[re.Match[str]]) -> bool:
+    capitals = sum(not match.group()[0].islower() for match in words)
+    return len(words) >= TITLE_WORDS and capitals - 1 >= TITLE_SHARE * (len(words) - 1)
 
 
 def _is_office(text: str, match: re.Match[str], language: str) -> bool:
@@ -203,4 +221,6 @@ def whole_name(text: str, name: Candidate, language: str) -> Candidate:
         # "van der" is a name's in every language.
         if words.lower().startswith(("van de ", "van den ", "van der ")) or known.isdisjoint(words.split()):
             start -= len(words)
-    return name if (start, end) == (name.start, name.end) else Candidate(start, end, kind, text[start:end])
+    return (
+        name if (start, end) == (name.start, name.end) else Candidate(start, end, kind, text[start:end], name.is_word)
+    )

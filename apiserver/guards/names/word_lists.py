@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Final, cast
+from typing import Annotated, Final, cast
 
 from babel.core import get_global
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from apiserver.guards.names.spelling import folded
 from apiserver.protection.number_conventions import locale_of
@@ -42,11 +42,20 @@ _EXONYMS: Final = Path(__file__).with_name("exonyms.tsv")
 _NAME_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 
 
+def _split(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_Words = Annotated[frozenset[str], BeforeValidator(_split)]
+
+
 class NameWords(BaseModel):
     """Words around names.
 
     ``offices`` stand before names, but also alone, and ``editions`` behind products. ``loans`` are ordinary in other
-    scripts. By language: ``articles`` before products, as a pattern, and ``particles`` that are its words: Paul de Paris.
+    scripts. ``titles`` (a pattern) stand before surnames. By language: ``articles`` before products, as a pattern, and
+    ``particles`` that are its words: Paul de Paris; ``introductions`` before names that are words too, as a pattern, and
+    ``no_names``, which are none even there: peoples, holidays and people's roles.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,8 +64,11 @@ class NameWords(BaseModel):
     offices: frozenset[str]
     editions: frozenset[str]
     loans: frozenset[str]
+    titles: str
     articles: Mapping[str, str]
     particles: Mapping[str, frozenset[str]]
+    introductions: Mapping[str, str]
+    no_names: Mapping[str, _Words]
 
 
 NAME_WORDS: Final = NameWords.model_validate(
@@ -67,6 +79,11 @@ NAME_WORDS: Final = NameWords.model_validate(
 def may_be_ordinary(word: str, language: str) -> bool:
     """Return whether a word, its stem or its compound's end is listed."""
     return is_ordinary_among(word.lower(), _words(language), joins=language in CAPITALIZED_NOUNS)
+
+
+def is_listed(word: str, language: str) -> bool:
+    """Return whether a list has the word itself."""
+    return word.lower() in _words(language)
 
 
 def is_ordinary_inside(word: str, language: str) -> bool:

@@ -409,7 +409,8 @@ async def test_engines_of_one_server_start_in_turn(factory: ScriptedFactory) -> 
     hosts = [host_of(factory, HandClock(), lock) for _ in range(2)]
     for host in hosts:
         await host.tick()
-    await asyncio.sleep(0.05)
+    await wait_until(lambda: factory.starts, 5, "one starts")
+    await asyncio.sleep(0.05)  # the other would begin now
     assert len(factory.starts) == 1
     factory.gates["m"].set()
     for host in hosts:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.formats.document import placeholder_char
+from apiserver.segmentation import sentence_splitter
 from apiserver.segmentation.sentence_splitter import WINDOW, sentence_ends, window_ends
 from apiserver.segmentation.text_boundaries import cluster_ends
 
@@ -77,6 +78,20 @@ def test_placeholders_stay_with_their_sentence(expected: list[str]) -> None:
 def test_end_of_a_sentence_longer_than_the_window_is_found() -> None:
     long = "word " * WINDOW + "end. "
     assert sentences(long + "Next one. Last.", "en") == [long, "Next one. ", "Last."]
+
+
+def test_library_gets_windows_of_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where quotes stay open, its time grows with their square, and it keeps the interpreter's lock meanwhile."""
+    lengths: list[int] = []
+
+    def noted(window: str, language: str) -> list[int]:
+        lengths.append(len(window))
+        return window_ends(window, language)
+
+    monkeypatch.setattr(sentence_splitter, "window_ends", noted)
+    sentence_ends('He said: "I come. ' * 1_000, "en")
+    assert max(lengths) <= 1_000
+    assert sum(lengths) <= 2 * 18_000
 
 
 def test_windows_do_not_change_the_ends() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from apiserver.catalog.model_entry import MaskKind
 from apiserver.formats.document import Placeholder, PlaceholderKind, placeholder_char
+from apiserver.guards.names.candidates import candidates_in
 from apiserver.guards.quality_guard import DATE_CHANGED, ECHO, NAME_CHANGED
 from apiserver.prompts.builtin_prompts import FAMILIES
 from apiserver.prompts.family import TAGS
@@ -59,6 +60,14 @@ def test_calendar_words_are_never_masked() -> None:
     text = "See you on Monday, Zuzana, in Jan 2027."
     assert list(masks_of_values(text, [DATE_CHANGED.with_values(["Monday"])], EN_DE)) == []
     assert masked_parts(text, MaskKind.NAMES) == [("Zuzana", "Zuzana")]
+
+
+@pytest.mark.parametrize("text", ["My name is Noah.", "Mr Baker is here.", "This is Grace."])
+def test_names_that_are_words_are_masked_if_they_changed(text: str) -> None:
+    (name,) = candidates_in(text, "en")
+    assert masked_parts(text, MaskKind.NAMES) == []
+    lost = list(masks_of_values(text, [NAME_CHANGED.with_values([name.text])], EN_DE))
+    assert lost == [Mask(name.start, name.end, PlaceholderKind.NAME, name.text)]
 
 
 def test_masks_come_behind_the_segments_own_placeholders() -> None:

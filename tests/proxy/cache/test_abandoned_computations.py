@@ -70,7 +70,7 @@ async def test_result_is_kept_for_one_repeat(harness: CoalescerHarness) -> None:
     await abandon(harness)
     await no_longer_shared(harness)
     harness.computations.results[0].set_result(b"Hallo")
-    await wait_until(harness.tasks[0].done, 1)
+    await wait_until(harness.tasks[0].done, 5)
     assert len(harness.coalescer) == 1
     assert await (await harness.request(harness.call(linger_seconds=LINGER))) == (b"Hallo", True)
     assert len(harness.coalescer) == 0
@@ -99,7 +99,7 @@ async def test_states_of_an_abandoned_computation(harness: CoalescerHarness) -> 
 async def test_failure_is_not_kept(harness: CoalescerHarness) -> None:
     await abandon(harness)
     harness.computations.results[0].set_exception(UnknownPairError("en-de", []))
-    await wait_until(lambda: not len(harness.coalescer), 1)
+    await wait_until(lambda: not len(harness.coalescer), 5)
     await harness.request(harness.call(linger_seconds=LINGER))
     assert len(harness.computations.calls) == 2
 
@@ -143,7 +143,7 @@ async def test_request_left_at_once_is_cancelled_at_once(harness: CoalescerHarne
 async def test_abandoned_computation_ends_after_its_time(harness: CoalescerHarness) -> None:
     await abandon(harness, linger_seconds=LONGEST_LINGER_SECONDS + 0.2)
     await wait_until(lambda: harness.computations.cancelled, 2 * LONGEST_LINGER_SECONDS + 2)
-    await wait_until(lambda: not len(harness.coalescer), 1)
+    await wait_until(lambda: not len(harness.coalescer), 5)
 
 
 async def test_kept_result_ends_after_its_time(harness: CoalescerHarness) -> None:
@@ -162,8 +162,8 @@ async def test_draining_ends_what_lingers(harness: CoalescerHarness) -> None:
 async def test_oldest_of_too_many_is_cancelled(harness: CoalescerHarness) -> None:
     for number in range(MAX_PER_CALLER + 1):
         await abandon(harness, text=f"text {number}")
-    await wait_until(lambda: harness.computations.cancelled == 1, 1)
-    await wait_until(lambda: len(harness.coalescer) == MAX_PER_CALLER, 1)
+    await wait_until(lambda: harness.computations.cancelled == 1, 5)
+    await wait_until(lambda: len(harness.coalescer) == MAX_PER_CALLER, 5)
     assert harness.computations.results[0].cancelled()
 
 

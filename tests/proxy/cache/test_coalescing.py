@@ -79,7 +79,7 @@ async def test_computation_is_cancelled_when_the_last_waiter_leaves(harness: Coa
     assert harness.computations.cancelled == 0
     await harness.leave(tasks[2])
     await wait_until(lambda: harness.computations.cancelled, LONGEST_LINGER_SECONDS + 1, "cancelled")
-    await wait_until(lambda: not len(harness.coalescer), 1, "it is forgotten once its task is done")
+    await wait_until(lambda: not len(harness.coalescer), 5, "it is forgotten once its task is done")
 
 
 async def test_repeated_request_joins_the_lingering_computation(harness: CoalescerHarness) -> None:
@@ -108,7 +108,7 @@ async def test_failure_between_two_requests_is_forgotten(harness: CoalescerHarne
     harness.clock.now += 10
     await harness.leave(task)
     harness.computations.results[0].set_exception(UnknownPairError("en-de", []))
-    await wait_until(lambda: not len(harness.coalescer), 1)
+    await wait_until(lambda: not len(harness.coalescer), 5)
     await harness.request()
     assert len(harness.computations.calls) == 2
 

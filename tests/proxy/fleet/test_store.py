@@ -92,7 +92,7 @@ async def test_records_expire_and_pairs_stay(store: FleetStore) -> None:
     async def ended() -> bool:
         return (await store.read())[0] == []
 
-    await wait_until(ended, 2, "the record ends")
+    await wait_until(ended, 5, "the record ends")
     assert list((await store.read())[1]) == [pair("en>de")]
 
 

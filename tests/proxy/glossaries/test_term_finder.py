@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import threading
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 import pytest
 
 from proxy.glossaries.glossary import Dictionary
+from proxy.glossaries.matcher import TermMatcher
 from proxy.glossaries.store import GlossaryStore
 from proxy.glossaries.term_finder import INLINE_CHARS, GlossaryCache, TermFinder
 from shared.protocol.errors import InvalidRequestError, UnknownGlossaryError
-from shared.protocol.translate_request import MAX_PHRASES, TranslateRequest
-from shared.runtime.turns import LoopTurns
+from shared.protocol.translate_request import MAX_PHRASES, TextFormat, TranslateRequest
+from shared.runtime.turns import LoopTurns, Steps
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.glossaries.samples import ALICE, BOB, dictionary, draft
 from tests.support.clock import HandClock
@@ -88,6 +90,24 @@ async def test_only_found_entries_become_terms(store: GlossaryStore, finder: Ter
     assert sent.terms == {}
     none = request("nothing of it")
     assert (await finder.add_terms(ALICE, wanted, none)).request is none
+
+
+async def test_long_texts_are_searched_outside_the_event_loop(
+    store: GlossaryStore, finder: TermFinder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_loop: list[bool] = []
+    find = TermMatcher.find
+
+    def noted(matcher: TermMatcher, texts: Iterable[str], text_format: TextFormat) -> Steps[list[str]]:
+        in_loop.append(threading.current_thread() is threading.main_thread())
+        return (yield from find(matcher, texts, text_format))
+
+    monkeypatch.setattr(TermMatcher, "find", noted)
+    wanted = await glossary_id(store, dictionary(invoice="Rechnung"))
+    for text in ("the invoice", "the invoice" + " again" * 1_000):
+        found = await finder.add_terms(ALICE, wanted, request(text))
+        assert found.request.terms == {"invoice": "Rechnung"}
+    assert in_loop == [True, False]
 
 
 async def test_terms_of_the_request_win(store: GlossaryStore, finder: TermFinder) -> None:

@@ -44,14 +44,14 @@ async def test_lease_is_exclusive_until_released(connection: RedisConnection) ->
 
 async def test_lease_is_renewed_by_its_holder_and_expires(connection: RedisConnection, redis: RedisServer) -> None:
     assert await hold(connection, "a", 0.3)
-    assert await hold(connection, "a", 5)
-    assert redis.client.pttl(f"{PREFIX}prober") > 4000
+    assert await hold(connection, "a", 60)
+    assert redis.client.pttl(f"{PREFIX}prober") > 5000
     assert await hold(connection, "a", 0.1)
 
     async def taken() -> bool:
         return await hold(connection, "b", 5)
 
-    await wait_until(taken, 2, "the lease ends")
+    await wait_until(taken, 5, "the lease ends")
 
 
 async def test_one_of_many_gets_the_lease(redis: RedisServer) -> None:
@@ -73,7 +73,7 @@ async def test_restarted_redis_is_usable_at_once(own_redis: RedisServer) -> None
             except StoreUnavailableError:
                 return False
 
-        await wait_until(answers, 2, "the lease of the empty Redis is free")
+        await wait_until(answers, 5, "the lease of the empty Redis is free")
 
 
 async def test_cancelled_call_leaves_no_answer_for_the_next(connection: RedisConnection) -> None:
@@ -105,7 +105,7 @@ async def test_thawed_redis_gives_each_call_its_own_answer(own_redis: RedisServe
             except StoreUnavailableError:
                 return False
 
-        await wait_until(answers, 2, "usable again, and no answer of an older call is taken for a newer one's")
+        await wait_until(answers, 5, "usable again, and no answer of an older call is taken for a newer one's")
 
         async def answer(owner: str) -> bool:  # a machine with other work may keep it back once more
             while True:

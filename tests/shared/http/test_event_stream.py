@@ -137,10 +137,11 @@ async def test_internal_error_after_a_delta_hides_details(
     script.work = saying((0, "a"), then=RuntimeError("secret"))
     with caplog.at_level("INFO"):
         heard = await request_stream(client, {})
+        lines = await wait_until(lambda: [each for each in caplog.records if each.message == "request"], 3)
     assert (heard.names[-1], heard.last[1]["code"], heard.last[1]["status"]) == ("error", "internal", 500)
     assert "secret" not in str(heard.last)
     assert [record.message for record in caplog.records if record.exc_info] == ["request failed in mid-stream"]
-    (line,) = [record for record in caplog.records if record.message == "request"]
+    (line,) = lines
     assert (getattr(line, "status", 0), getattr(line, "code", "")) == (200, "internal")
 
 

@@ -13,6 +13,7 @@ from shared.http.app_setup import configure_app
 from shared.http.origin_policy import OriginPolicy
 from shared.protocol.errors import OverloadedError
 from tests.support.serving import serving
+from tests.support.waiting import wait_until
 
 PAGE = "https://page.example"
 EXTENSION = "chrome-extension://abcdefghijklmnop"
@@ -84,7 +85,8 @@ async def test_refused_pages_reach_nothing(sample: Sample, method: str, path: st
 async def test_refusal_is_logged_with_its_origin(sample: Sample, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO"):
         await sample.send("POST", "/work", origin="https://evil.example")
-    (line,) = [vars(record) for record in caplog.records if record.getMessage() == "request"]
+        lines = await wait_until(lambda: [vars(each) for each in caplog.records if each.getMessage() == "request"], 3)
+    (line,) = lines
     assert (line["status"], line["code"], line["origin"]) == (403, "origin-refused", "https://evil.example")
 
 

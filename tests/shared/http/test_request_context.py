@@ -41,7 +41,7 @@ async def test_missing_request_ids_are_generated(client: httpx.AsyncClient) -> N
 async def test_long_path_is_cut_in_the_log(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         await client.get("/" + "x" * 5000)
-    lines = [record for record in caplog.records if record.getMessage() == "request"]
+        lines = await wait_until(lambda: [each for each in caplog.records if each.getMessage() == "request"], 3)
     assert len(vars(lines[0])["path"]) == 128
 
 

@@ -141,15 +141,16 @@ async def test_guard_leaves_unmarked_processes_alone(processes: MarkedProcesses)
     assert before.poll() is None
 
 
-def test_guards_nest(processes: MarkedProcesses) -> None:
+async def test_guards_nest(processes: MarkedProcesses) -> None:
     """An inner block of the same name cleans its own, and gives the outer mark back."""
     with ProcessGuard(NAME, 0.0) as outer:
         first = processes.start("sleep", "600")
-        with ProcessGuard(NAME, 0.0):
+        with ProcessGuard(NAME, 0.0) as inner:
             second = processes.start("sleep", "600")
+            await wait_until(lambda: find_marked_processes(NAME, inner.value) == [second.pid], within=10)
         assert os.environ[NAME] == outer.value
         assert second.wait(timeout=5) == -signal.SIGKILL
-        assert first.poll() is None
+        assert find_marked_processes(NAME, outer.value) == [first.pid]
     assert first.wait(timeout=5) == -signal.SIGKILL
 
 

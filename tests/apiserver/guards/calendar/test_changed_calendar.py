@@ -24,6 +24,10 @@ CHANGED = [
     ("en-de", "He came on March 14.", "Er kam am 14. Mai.", ("March",)),
     ("es-en", "Viene el 3 de junio.", "He comes on July 3.", ("junio",)),
     ("en-ja", "He came on March 14.", "彼は5月14日に来た。", ("March",)),
+    ("ja-en", "雨は夜通し降り続いた。", "The rain lasted.", ("夜通し",)),
+    ("ja-en", "翌朝出発した。", "They left.", ("翌朝",)),
+    ("en-fr", "We wait until spring.", "Nous attendons.", ("until spring",)),
+    ("de-en", "der gestrige Test", "the test", ("gestrige",)),
     ("en-it", "He came on 14 March.", "È venuto il 14 March.", ("March",)),
     ("fr-pt", "Il vient le 14 juillet.", "Ele vem em 14 juillet.", ("juillet",)),
 ]
@@ -61,6 +65,11 @@ KEPT = [
     ("de-en", "So ist es.", "That is how it is."),
     ("en-es", "It is late.", "Es tarde."),
     ("en-de", "a warm summer evening", "ein warmer Sommerabend"),
+    ("en-ko", "She met Don and May Robison.", "그녀는 Don과 May Robison을 만났다."),
+    ("en-ja", "It is strongly typed.", "厳密に型付けされています。"),
+    ("en-ko", "They are active at night.", "그들은 야행성이다."),
+    ("en-zh", "most servers today", "当今大多数服务器"),
+    ("en-es", "standard and daylight time", "el horario estándar y el horario de verano"),
     ("en-it", "He came on March 14.", "È venuto il 14 marzo."),
 ]
 
