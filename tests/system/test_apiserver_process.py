@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from apiserver.engine.preloaded import preload_environment
 from shared.runtime.process_guard import find_marked_processes
 from tests.apiserver.conftest import PAIRS
-from tests.support.marked_processes import MARK
+from tests.support.marked_processes import MARK, command_of
 from tests.support.processes import ROOT, Server, free_port, python_server
 from tests.support.waiting import Awake, wait_until
 
@@ -279,14 +279,8 @@ STAGES = [("fork_server.py",), ("forked_engine", "EngineCore")]
 
 
 def find_named(value: str, names: tuple[str, ...]) -> list[int]:
-    """Return the marked processes whose command line has one of these names; at an exec it is empty."""
-    found: list[int] = []
-    for pid in find_marked_processes(MARK, value):
-        with suppress(OSError):
-            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode()
-            if any(name in command for name in names):
-                found.append(pid)
-    return found
+    """Return the marked processes whose command line has one of these names."""
+    return [pid for pid in find_marked_processes(MARK, value) if any(name in command_of(pid) for name in names)]
 
 
 @pytest.mark.parametrize("names", STAGES, ids=["import", "engine"])

@@ -16,7 +16,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.support.marked_processes import MarkedProcesses
+from tests.support.marked_processes import MarkedProcesses, command_of
 from tests.support.processes import ROOT, free_ports
 from tests.support.waiting import Awake, wait_until
 from tests.system.load import steady_load
@@ -69,12 +69,7 @@ def find_api_server(processes: MarkedProcesses, port: int) -> int:
 
 def find_process(processes: MarkedProcesses, name: str) -> int:
     """Return the process id of the only process whose command line has this name."""
-    found: list[int] = []
-    for pid in processes.alive():
-        with contextlib.suppress(OSError):
-            if name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    (pid,) = found
+    (pid,) = (pid for pid in processes.alive() if name in command_of(pid))
     return pid
 
 
