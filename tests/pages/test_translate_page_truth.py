@@ -71,7 +71,9 @@ async def test_translation_goes_on_as_soon_as_its_pair_is_back(tab: Tab) -> None
         await tab.page.route("**/translate", lambda route: route.fulfill(**UNAVAILABLE))
         await tab.fill(TEXT, "Hello")
         await tab.sees("#countdown")
-        await tab.until("""document.querySelector('#target-language option[value="de"]').text.includes("not available")""")
+        await tab.until(
+            """document.querySelector('#target-language option[value="de"]').text.includes("not available")"""
+        )
         await tab.page.unroute("**/translate")
         fake.pairs["en>de"] = True
         await tab.sees(OUTPUT, "by fake] Hello")
