@@ -206,7 +206,7 @@ async def test_histories_of_two_tabs_are_one(tab: Tab) -> None:
         await other.check()
 
 
-async def test_links_of_libretranslate_are_read_and_moved_behind_the_hash(tab: Tab) -> None:
+async def test_links_of_libretranslate_move_behind_the_hash(tab: Tab) -> None:
     async with fleet_of("en>de", "de>en") as (running, _):
         await tab.open(f"{running.url}/?{urlencode({'source': 'en', 'target': 'de', 'q': 'Hello & you'})}")
         await tab.sees(OUTPUT, "[en>de by fake] Hello & you")
