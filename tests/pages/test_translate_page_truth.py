@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import pytest
@@ -16,6 +16,11 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
 
 SLOW_MS: Final = 3000
+UNAVAILABLE: Final[dict[str, Any]] = {
+    "status": 503,
+    "headers": {"Retry-After": "200", "Content-Type": "application/problem+json"},
+    "body": '{"code": "pair-unavailable", "status": 503}',
+}
 ADDRESS: Final = "location.pathname + location.search + location.hash"
 
 
@@ -68,7 +73,11 @@ async def test_translation_goes_on_as_soon_as_its_pair_is_back(tab: Tab) -> None
     async with fleet_of("en>de", "de>en") as (running, fake):
         await begin(tab, running.url)
         fake.pairs["en>de"] = False
-        await tab.page.route("**/translate", lambda route: route.fulfill(**UNAVAILABLE))
+
+        async def refuse(route: Any) -> None:
+            await route.fulfill(**UNAVAILABLE)
+
+        await tab.page.route("**/translate", refuse)
         await tab.fill(TEXT, "Hello")
         await tab.sees("#countdown")
         await tab.until(
@@ -78,13 +87,6 @@ async def test_translation_goes_on_as_soon_as_its_pair_is_back(tab: Tab) -> None
         fake.pairs["en>de"] = True
         await tab.sees(OUTPUT, "by fake] Hello")
         await tab.gone("#failure")
-
-
-UNAVAILABLE: Final = {
-    "status": 503,
-    "headers": {"Retry-After": "200", "Content-Type": "application/problem+json"},
-    "body": '{"code": "pair-unavailable", "status": 503}',
-}
 
 
 async def test_words_of_a_failure_stay_while_it_is_tried_again(tab: Tab) -> None:
