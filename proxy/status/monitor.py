@@ -25,6 +25,8 @@ TICK_SECONDS: Final = 1.0
 SILENT_SECONDS: Final = 30.0
 # Other proxies have written a slot's figures so long after its end.
 READ_DELAY_SECONDS: Final = 2.5
+# Two reads in a row have failed: nothing is known of the other proxies.
+READ_OVERDUE_SECONDS: Final = 25.0
 
 
 @dataclass(eq=False, slots=True)
@@ -47,12 +49,13 @@ class StatusMonitor:
     others: list[ProxySummary] = field(default_factory=list[ProxySummary])
     last_slot: int = field(init=False)
     _started_at: float = field(init=False)
+    _shared_at: float = field(init=False)
     _read_at: float = 0.0
     _shown_version: int = 0
     _written_version: int = 0
 
     def __post_init__(self) -> None:
-        self._started_at = self.clock()
+        self._started_at = self._shared_at = self.clock()
         self.last_slot = slot_at(self._started_at) - 1
 
     async def tick(self) -> None:
@@ -88,6 +91,7 @@ class StatusMonitor:
             return
         with self._noting_errors():
             self.others = [each for each in await self._store.read() if each.name != self._name]
+            self._shared_at = self.clock()
 
     @contextmanager
     def _noting_errors(self) -> Generator[None]:
@@ -95,6 +99,16 @@ class StatusMonitor:
             yield
         except StoreUnavailableError as error:
             log.debug("status not shared", extra={"error": str(error)})
+
+    @property
+    def known_at(self) -> float:
+        """Unix time of what is known: the last sweep, or an overdue read of Redis.
+
+        Where Redis is said to be away, a proxy vouches for what it sees itself.
+        """
+        swept_at, shared_at = self._registry.swept_at, self._shared_at
+        is_overdue = self.clock() - shared_at > READ_OVERDUE_SECONDS
+        return min(swept_at, shared_at) if is_overdue and self._registry.redis_error is None else swept_at
 
     def summary(self) -> ProxySummary:
         """Return this proxy's summary."""

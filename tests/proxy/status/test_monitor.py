@@ -30,7 +30,7 @@ class Watched:
         self.local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
         self.store = SummaryStore(url, PREFIX, 5.0)
         self.detector = EventDetector(name, clock)
-        self.feed = StatusFeed(clock, bytes)
+        self.feed = StatusFeed(clock)
         self.monitor = StatusMonitor(
             name,
             self.store,
@@ -122,3 +122,30 @@ async def test_open_breaker_is_an_event(redis: RedisServer) -> None:
         one.local_stats.pairs[pair("en>de")].outliers.clear()
         await one.monitor.tick()
         assert one.events[-1] == "breaker-closed"
+
+
+async def test_known_is_what_the_last_sweep_found(redis: RedisServer) -> None:
+    clock = HandClock()
+    async with watched("one", redis.url, clock) as one:
+        one.parts.registry.swept_at = clock.now = 1100.0
+        await one.monitor.tick()
+        clock.now += 20
+        assert one.monitor.known_at == 1100
+
+
+async def test_failed_reads_make_what_is_known_older(own_redis: RedisServer) -> None:
+    clock = HandClock()
+    async with watched("one", own_redis.url, clock) as one:
+        await one.parts.registry.sync_changes()
+        await one.monitor.tick()
+        await one.store.close()
+        own_redis.server.kill()
+        for _ in range(30):
+            clock.now += 1
+            one.parts.registry.swept_at = clock.now
+            await one.monitor.tick()
+        assert one.parts.registry.redis_error is None
+        assert one.monitor.known_at == 1000, "the others' figures, of which nobody says that they are old"
+        await one.parts.registry.sync_changes()
+        assert one.parts.registry.redis_error is not None
+        assert one.monitor.known_at == clock.now, "it is said that Redis is away"
