@@ -126,7 +126,8 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
         '{"text": "Where is the station?", "source_lang": "en", "target_lang": "de"}',
     ):
         assert words in said
-    assert "sleep 1000" in "\n".join(site.processes.commands())
+    # Between fork and the end of exec a process has no mark.
+    await wait_until(lambda: "sleep 1000" in "\n".join(site.processes.commands()), within=60)
     with Awake() as awake:
         launcher.send_signal(number)
         assert launcher.wait(timeout=60) == 0
