@@ -254,6 +254,7 @@ def build_status(
         detector,
         feed,
         is_draining=draining.is_set,
+        sweep_seconds=settings.probe_interval,
         clock=time.time,
     )
     expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))

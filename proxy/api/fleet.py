@@ -162,7 +162,7 @@ async def status_data(request: Request) -> Response:
 
 @routes.get("/status/stream", responses=WATCH_PROBLEMS | {200: {"content": {sse_format.EVENT_STREAM: {}}}}, **WATCH)
 async def status_stream(request: Request) -> Response:
-    """Stream the live status as events named ``status``, each the JSON of ``/status/data``.
+    """Stream the live status: events ``status``, the JSON of ``/status/data``.
 
     One comes when something changed, at most one a second. After 5 seconds without, one named ``alive`` has the times ``now`` and ``known_at`` alone.
     The stream ends after 10 minutes.

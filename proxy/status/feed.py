@@ -23,15 +23,13 @@ RENDER_SHARE: Final = 100
 MAX_VIEWERS: Final = 200
 # When a refused viewer should ask again, in seconds.
 FULL_SECONDS: Final = 30.0
-
-
 # Names of events.
 STATUS: Final = "status"
 ALIVE: Final = "alive"
 
 
 class StatusSource(Protocol):
-    """What viewers are shown, as JSON objects that are not empty."""
+    """Maker of what viewers are shown: JSON objects that are not empty."""
 
     def render(self) -> bytes:
         """Return the status without its times."""
@@ -43,7 +41,7 @@ class StatusSource(Protocol):
 
 
 class FeedEvent(NamedTuple):
-    """An event of the stream, and the version of the status it leaves a viewer with."""
+    """Event of the stream; ``version`` is that of its viewer's status."""
 
     name: str
     data: bytes
@@ -74,11 +72,9 @@ class StatusFeed:
 
     def current(self, source: StatusSource) -> bytes:
         """Return the status, rendered within the last second."""
-        if self._clock() >= self.next_render_at(urgent=True):
+        if self._has_failed or self._clock() >= self.next_render_at(urgent=True):
             self._render(source)
-        if self._clock() - self._stamped_at >= URGENT_SECONDS:
-            self._stamp(source)
-        return self._message
+        return self._stamped(source)
 
     def next_render_at(self, *, urgent: bool) -> float:
         """Return the time of the next rendering."""
@@ -105,19 +101,20 @@ class StatusFeed:
                 self._task = None
 
     async def after(self, version: int, source: StatusSource) -> FeedEvent | None:
-        """Wait for a status after this version, or a sign of life; None: the feed is closed.
+        """Wait for a newer status or a sign of life; None: closed.
 
         While the status cannot be rendered there is no sign of life, so that viewers take it for unknown.
         """
-        while True:
+        while not self._closed:
             try:
                 async with asyncio.timeout(LIFE_SECONDS), self._published:
-                    await self._published.wait_for(lambda: self.version > version or self._closed)
+                    await self._published.wait_for(lambda: self._is_newer_than(version) or self._closed)
             except TimeoutError:
                 if not self._has_failed:
                     return FeedEvent(ALIVE, source.times(), version)
-            else:
-                return None if self._closed else FeedEvent(STATUS, self._message, self.version)
+            if self._is_newer_than(version):
+                return FeedEvent(STATUS, self._stamped(source), self.version)
+        return None
 
     async def close(self) -> None:
         """End all streams, because the proxy stops."""
@@ -130,8 +127,6 @@ class StatusFeed:
             try:
                 self._render(source)
             except Exception:
-                self._rendered_at = self._clock()
-                self._has_failed = True
                 log.exception("status not rendered")
             async with self._published:
                 self._published.notify_all()
@@ -145,18 +140,25 @@ class StatusFeed:
         except TimeoutError:
             pass
 
+    def _is_newer_than(self, version: int) -> bool:
+        return self.version > version and not self._has_failed
+
     def _render(self, source: StatusSource) -> None:
         self._urgent.clear()
-        started = self._clock()
+        self._has_failed = True  # until it has not
+        started = self._rendered_at = self._clock()
         content = source.render()
         self._rendered_at = self._clock()
         self._render_seconds = self._rendered_at - started
         self._has_failed = False
         if content != self._content:
             self._content = content
-            self._stamp(source)
+            self._stamped_at = -math.inf
             self.version += 1
 
-    def _stamp(self, source: StatusSource) -> None:
-        self._message = source.times()[:-1] + b"," + self._content[1:]
-        self._stamped_at = self._clock()
+    def _stamped(self, source: StatusSource) -> bytes:
+        """Return the status with its times, shared by all who ask within a second."""
+        if self._clock() - self._stamped_at >= URGENT_SECONDS:
+            self._message = source.times()[:-1] + b"," + self._content[1:]
+            self._stamped_at = self._clock()
+        return self._message

@@ -33,7 +33,8 @@ READ_OVERDUE_SECONDS: Final = 25.0
 class StatusMonitor:
     """This proxy's figures and events, and all proxies' summaries.
 
-    ``others``: as last read; ``last_slot``: the latest of which all figures are read. ``clock`` returns Unix seconds.
+    ``others``: as last read; ``last_slot``: the latest of which all figures are read; ``sweep_seconds``: between two sweeps.
+    ``clock`` returns Unix seconds.
     """
 
     _name: str
@@ -45,6 +46,7 @@ class StatusMonitor:
     _feed: StatusFeed
     _: KW_ONLY
     is_draining: Callable[[], bool]
+    sweep_seconds: float
     clock: Callable[[], float]
     others: list[ProxySummary] = field(default_factory=list[ProxySummary])
     last_slot: int = field(init=False)
@@ -87,6 +89,8 @@ class StatusMonitor:
             self._written_version = version
 
     async def _read(self) -> None:
+        if self._registry.redis_error is not None:
+            self._shared_at = self.clock()  # of the others nothing is claimed
         if self._registry.redis_is_away:
             return
         with self._noting_errors():
@@ -102,13 +106,15 @@ class StatusMonitor:
 
     @property
     def known_at(self) -> float:
-        """Unix time of what is known: the last sweep, or an overdue read of Redis.
+        """Unix time until which the status is known to hold.
 
+        A sweep holds until the next is due; then its time and that of an overdue read of Redis count, the older of both.
         Where Redis is said to be away, a proxy vouches for what it sees itself.
         """
-        swept_at, shared_at = self._registry.swept_at, self._shared_at
-        is_overdue = self.clock() - shared_at > READ_OVERDUE_SECONDS
-        return min(swept_at, shared_at) if is_overdue and self._registry.redis_error is None else swept_at
+        now = self.clock()
+        swept_at = min(now, self._registry.swept_at + self.sweep_seconds)
+        is_overdue = now - self._shared_at > READ_OVERDUE_SECONDS
+        return min(swept_at, self._shared_at) if is_overdue and self._registry.redis_error is None else swept_at
 
     def summary(self) -> ProxySummary:
         """Return this proxy's summary."""

@@ -299,7 +299,7 @@ class StatusView:
 
 
 class Times(BaseModel):
-    """When a status was sent, and what it was known from; Unix times."""
+    """Unix times: when a status was sent, and of its data."""
 
     now: float
     known_at: float = Field(

@@ -30,7 +30,7 @@ class Source:
         self.renders += 1
         self._clock.now += self.takes
         if self.content == b"":
-            raise ValueError
+            raise ValueError("cannot render")
         return self.content
 
 
@@ -123,6 +123,15 @@ async def test_sign_of_life_needs_no_rendering(
         assert source.renders == 2
 
 
+async def test_late_viewer_gets_the_times_of_now(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+    source.takes = 1.0  # so that the next rendering is far away
+    async with feed.viewing(source), feed.viewing(source):
+        await wait_until(lambda: source.renders == 2, 5)
+        clock.now += 50
+        assert await feed.after(0, source) == ("status", b'{"now":1052,"a":1}', 1)
+        assert source.renders == 2
+
+
 async def test_status_that_cannot_be_rendered_looks_dead(
     feed: StatusFeed, source: Source, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,13 +142,15 @@ async def test_status_that_cannot_be_rendered_looks_dead(
         clock.now += URGENT_SECONDS
         feed.wake()
         await wait_until(lambda: source.renders > renders, 5)
-        waiting = asyncio.create_task(feed.after(1, source))
+        waiting = [asyncio.create_task(feed.after(version, source)) for version in (0, 1)]
         await asyncio.sleep(0.05)  # several times LIFE_SECONDS
-        assert not waiting.done()
+        assert not any(each.done() for each in waiting)
+        with pytest.raises(ValueError, match="cannot"):
+            feed.current(source)
         source.content = b'{"a":1}'
         clock.now += URGENT_SECONDS
         feed.wake()
-        assert (await waiting) == ("alive", b'{"now":1002}', 1)
+        assert await asyncio.gather(*waiting) == [("status", b'{"now":1002,"a":1}', 1), ("alive", b'{"now":1002}', 1)]
 
 
 async def test_nothing_is_rendered_without_viewers(feed: StatusFeed, source: Source, clock: HandClock) -> None:

@@ -27,5 +27,6 @@ export function freshness(arrived, clock) {
   const passed = Math.max(0, clock.date - arrived.date, clock.steady - arrived.steady);
   const age = arrived.behind + passed;
   const level = age >= LOST_AFTER ? "lost" : age >= STALE_AFTER ? "stale" : "fresh";
-  return { level, age, at: clock.date - age, serverNow: arrived.sentAt + passed };
+  const setBack = Math.round(passed - (clock.date - arrived.date)); // whole seconds: the time that is shown must not tremble
+  return { level, age, at: arrived.date - arrived.behind - setBack, serverNow: arrived.sentAt + passed };
 }
