@@ -157,7 +157,7 @@ class StatusFeed:
             self.version += 1
 
     def _stamped(self, source: StatusSource) -> bytes:
-        """Return the status with its times, shared by all who ask within a second."""
+        """Return the status with times at most a second old."""
         if self._clock() - self._stamped_at >= URGENT_SECONDS:
             self._message = source.times()[:-1] + b"," + self._content[1:]
             self._stamped_at = self._clock()

@@ -6,12 +6,11 @@ import { Level } from "./level.js";
 
 export function Header({ state, actions, text, format, fresh, asOf, issues, verdict }) {
   const { connection, token } = state;
-  const shown = verdict && !verdict.isKnown && connection !== "locked" ? "lost" : connection;
   return html`
     <header class="top">
       <p class="brand"><a href=".">Pairway</a></p>
       ${verdict && html`<p id="fleet-status" class=${`fleet ${verdict.level}`}><${Level} level=${verdict.level} />${verdict.words}</p>`}
-      <p id="connection" class=${`connection ${shown}`}>${text(`connection.${shown}`)}</p>
+      <p id="connection" class=${`connection ${connection}`}>${text(`connection.${connection}`)}</p>
       ${verdict && html`<p id="age" class=${`connection ${fresh.level}`}>${text("age", { time: asOf, ago: format.ago(fresh.age) })}</p>`}
       <nav aria-label=${text("nav")}>
         ${(token || state.config.keys) &&
