@@ -155,7 +155,7 @@ async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServe
         await tab.sees("#fleet-status.ok", "All is well")
         await tab.sees("#connection.live")
         await tab.sees("#age", "as of")
-        assert (await tab.run("document.title")) == "All is well · Status"
+        assert (await tab.run("document.title")) == "All is well · Status · Pairway"
         assert (await tab.attribute(ICON, "href") or "").endswith("/ok.svg")
         os.kill(server.pid, signal.SIGSTOP)
         await sees_when_late(tab, "#fleet-status", "Unknown since")
@@ -169,7 +169,7 @@ async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServe
         await tab.sees("#fleet-status.ok", "All is well")
         await tab.sees("#connection.live")
         await tab.sees("#issues-title", "Nothing is wrong")
-        await tab.until("document.title === 'All is well · Status'")
+        await tab.until("document.title === 'All is well · Status · Pairway'")
 
 
 async def test_verdict_without_a_network_is_unknown(tab: Tab) -> None:
@@ -193,7 +193,7 @@ async def test_page_opened_on_a_hung_proxy_says_so(tab: Tab) -> None:
         await tab.open(f"{running.url}/status")
         await tab.sees(".waiting", "Waiting for the first status")
         await sees_when_late(tab, ".waiting", "The server does not answer")
-        await tab.until("document.title === '? Status'")
+        await tab.until("document.title === '? Status · Pairway'")
         await tab.page.unroute_all()
         await tab.sees("#fleet-status.ok", "All is well")
 
