@@ -54,7 +54,7 @@ from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
 from proxy.status import monitor as status_monitor
 from proxy.status.event_detector import EventDetector
-from proxy.status.feed import StatusFeed, stamped
+from proxy.status.feed import StatusFeed
 from proxy.status.figure_ring import FigureRing, Totals
 from proxy.status.monitor import StatusMonitor
 from proxy.status.summary_store import SummaryStore
@@ -112,7 +112,7 @@ async def build_context(
     turns = LoopTurns()
     long_bodies = LongBodies(turns)
     glossaries, purge = build_glossaries(foundation, turns)
-    events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic, stamped)
+    events, feed = EventDetector(owner, time.time), StatusFeed(time.monotonic)
     fleet = build_fleet(foundation, owner, resolver, partial(observe_snapshot, events, feed))
     status, status_loop = build_status(foundation, owner, fleet.registry, events, feed, draining)
     forwarder, canaries = await build_forwarding(foundation, fleet.registry)
@@ -254,6 +254,7 @@ def build_status(
         detector,
         feed,
         is_draining=draining.is_set,
+        sweep_seconds=settings.probe_interval,
         clock=time.time,
     )
     expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))

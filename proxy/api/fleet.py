@@ -146,8 +146,6 @@ async def expect(request: Request, exchange: operators.Entered) -> fleet_view.Ex
     return fleet_view.ExpectedServices(shared=shared, services=fleet_view.service_lines(parts.registry.services))
 
 
-# The name of the stream's events.
-STATUS: Final = "status"
 # Then a viewer connects again, and shows the key again.
 MAX_STREAM_SECONDS: Final = 600.0
 
@@ -159,26 +157,24 @@ async def status_data(request: Request) -> Response:
     At most a few seconds old. Needs no key if keys are off.
     """
     parts = context(request)
-    return JsonBytesResponse(parts.status.feed.current(lambda: _render(parts)))
+    return JsonBytesResponse(parts.status.feed.current(fleet_view.LiveStatus(parts)))
 
 
 @routes.get("/status/stream", responses=WATCH_PROBLEMS | {200: {"content": {sse_format.EVENT_STREAM: {}}}}, **WATCH)
 async def status_stream(request: Request) -> Response:
-    """Stream the live status as events named ``status``.
+    """Stream the live status: events ``status``, the JSON of ``/status/data``.
 
-    Each is the JSON of ``/status/data``. One when something changed, at most one a second, and one every 10 seconds. It ends after 10 minutes.
+    One comes when something changed, at most one a second. After 5 seconds without, one named ``alive`` has the times ``now`` and ``known_at`` alone.
+    The stream ends after 10 minutes.
     """
     return EventSeries(request, _events(context(request)))
 
 
 async def _events(parts: ProxyContext) -> AsyncGenerator[bytes]:
     feed, version = parts.status.feed, 0
+    source = fleet_view.LiveStatus(parts)
     until = time.monotonic() + MAX_STREAM_SECONDS
-    async with feed.viewing(lambda: _render(parts)):
-        while time.monotonic() < until and (latest := await feed.after(version)) is not None:
-            version, message = latest
-            yield sse_format.encode(STATUS, message)
-
-
-def _render(parts: ProxyContext) -> bytes:
-    return fleet_view.StatusView(parts, time.time()).render()
+    async with feed.viewing(source):
+        while time.monotonic() < until and (event := await feed.after(version, source)) is not None:
+            version = event.version
+            yield sse_format.encode(event.name, event.data)

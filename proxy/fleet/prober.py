@@ -88,7 +88,7 @@ class Prober:
                 done, probes = await asyncio.wait(probes, timeout=ROUND_SECONDS)
                 self._publish_results(done)
             await registry.publish()
-        registry.swept.set()
+        registry.note_sweep()
         self._log_changes()
 
     def _trusts(self, replica: Replica) -> bool:

@@ -31,7 +31,7 @@ class Registry:
     """The fleet's state, changed on the event loop only.
 
     ``snapshot`` is replaced whole. ``report_ttl``: a shared report's life in seconds; ``clock`` returns Unix seconds.
-    ``swept`` is set after the first sweep.
+    ``swept`` is set after the first sweep; ``swept_at`` is the time of the last, before it that of the start.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Registry:
         self.probed_replicas: dict[str, Replica] = {}
         self.snapshot = Snapshot.of((), ())
         self.swept = asyncio.Event()
+        self.swept_at = clock()
 
     @property
     def redis_error(self) -> str | None:
@@ -156,6 +157,11 @@ class Registry:
             replicas, pairs = await self._store.read()
             self._remember(pairs)
         return {replica.url: replica for replica in replicas}
+
+    def note_sweep(self) -> None:
+        """Note that a sweep has ended."""
+        self.swept_at = self._clock()
+        self.swept.set()
 
     async def publish(self) -> None:
         """Write probed replicas for other proxies, as leader."""

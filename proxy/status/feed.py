@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from shared.protocol.errors import OverloadedError
 
@@ -17,32 +16,47 @@ log = logging.getLogger(__name__)
 # Between two messages, at least: after a change of state, and for other changes, so that the former seldom waits.
 URGENT_SECONDS: Final = 1.0
 ROUTINE_SECONDS: Final = 2.0
-# A message without a change says that the connection lives.
-IDLE_SECONDS: Final = 10.0
+# A viewer to whom nothing was sent for so long gets a sign of life; it costs no rendering.
+LIFE_SECONDS: Final = 5.0
 # Rendering takes at most one part of so many of a core's time, also for a fleet of thousands.
 RENDER_SHARE: Final = 100
 MAX_VIEWERS: Final = 200
 # When a refused viewer should ask again, in seconds.
 FULL_SECONDS: Final = 30.0
+# Names of events.
+STATUS: Final = "status"
+ALIVE: Final = "alive"
 
 
-def stamped(content: bytes) -> bytes:
-    """Return a rendered status with the time of now."""
-    return b'{"now":%.1f,' % time.time() + content[1:]
+class StatusSource(Protocol):
+    """Maker of what viewers are shown: JSON objects that are not empty."""
+
+    def render(self) -> bytes:
+        """Return the status without its times."""
+        ...
+
+    def times(self) -> bytes:
+        """Return the time of now, and of what is known."""
+        ...
+
+
+class FeedEvent(NamedTuple):
+    """Event of the stream; ``version`` is that of its viewer's status."""
+
+    name: str
+    data: bytes
+    version: int
 
 
 class StatusFeed:
-    """Renders for its viewers, while there are any; ``clock`` is monotonic.
+    """Renders for its viewers, while there are any; ``clock`` is monotonic."""
 
-    ``render`` returns JSON without its time, which ``stamp`` adds.
-    """
-
-    def __init__(self, clock: Callable[[], float], stamp: Callable[[bytes], bytes]) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._stamp = stamp
         self._rendered_at = -math.inf
-        self._published_at = -math.inf
+        self._stamped_at = -math.inf
         self._render_seconds = 0.0
+        self._has_failed = False
         self._content: bytes = b""
         self._message = b""
         self._closed = False
@@ -56,11 +70,11 @@ class StatusFeed:
         """Render as soon as possible, because a state changed."""
         self._urgent.set()
 
-    def current(self, render: Callable[[], bytes]) -> bytes:
+    def current(self, source: StatusSource) -> bytes:
         """Return the status, rendered within the last second."""
-        if self._clock() >= self.next_render_at(urgent=True):
-            self._render(render)
-        return self._message
+        if self._has_failed or self._clock() >= self.next_render_at(urgent=True):
+            self._render(source)
+        return self._stamped(source)
 
     def next_render_at(self, *, urgent: bool) -> float:
         """Return the time of the next rendering."""
@@ -68,16 +82,16 @@ class StatusFeed:
         return self._rendered_at + max(pause, RENDER_SHARE * self._render_seconds)
 
     @asynccontextmanager
-    async def viewing(self, render: Callable[[], bytes]) -> AsyncGenerator[None]:
+    async def viewing(self, source: StatusSource) -> AsyncGenerator[None]:
         """Keep rendering; raise OverloadedError beyond ``MAX_VIEWERS``."""
         if self.viewers >= MAX_VIEWERS:
             detail = f"{MAX_VIEWERS} viewers follow the status already; GET /status/data without streaming works."
             raise OverloadedError(detail, retry_after=FULL_SECONDS)
         if self._task is None:
-            self.current(render)  # not what earlier viewers saw last
+            self.current(source)  # not what earlier viewers saw last
         self.viewers += 1
         if self._task is None:
-            self._task = asyncio.create_task(self._run(render))
+            self._task = asyncio.create_task(self._run(source))
         try:
             yield
         finally:
@@ -86,11 +100,21 @@ class StatusFeed:
                 self._task.cancel()
                 self._task = None
 
-    async def after(self, version: int) -> tuple[int, bytes] | None:
-        """Wait for a message after this one; None: the feed is closed."""
-        async with self._published:
-            await self._published.wait_for(lambda: self.version > version or self._closed)
-        return None if self._closed else (self.version, self._message)
+    async def after(self, version: int, source: StatusSource) -> FeedEvent | None:
+        """Wait for a newer status or a sign of life; None: closed.
+
+        While the status cannot be rendered there is no sign of life, so that viewers take it for unknown.
+        """
+        while not self._closed:
+            try:
+                async with asyncio.timeout(LIFE_SECONDS), self._published:
+                    await self._published.wait_for(lambda: self._is_newer_than(version) or self._closed)
+            except TimeoutError:
+                if not self._has_failed:
+                    return FeedEvent(ALIVE, source.times(), version)
+            if self._is_newer_than(version):
+                return FeedEvent(STATUS, self._stamped(source), self.version)
+        return None
 
     async def close(self) -> None:
         """End all streams, because the proxy stops."""
@@ -98,12 +122,11 @@ class StatusFeed:
         async with self._published:
             self._published.notify_all()
 
-    async def _run(self, render: Callable[[], bytes]) -> None:
+    async def _run(self, source: StatusSource) -> None:
         while True:
             try:
-                self._render(render)
+                self._render(source)
             except Exception:
-                self._rendered_at = self._clock()
                 log.exception("status not rendered")
             async with self._published:
                 self._published.notify_all()
@@ -117,14 +140,25 @@ class StatusFeed:
         except TimeoutError:
             pass
 
-    def _render(self, render: Callable[[], bytes]) -> None:
+    def _is_newer_than(self, version: int) -> bool:
+        return self.version > version and not self._has_failed
+
+    def _render(self, source: StatusSource) -> None:
         self._urgent.clear()
-        started = self._clock()
-        content = render()
+        self._has_failed = True  # until it has not
+        started = self._rendered_at = self._clock()
+        content = source.render()
         self._rendered_at = self._clock()
         self._render_seconds = self._rendered_at - started
-        if content != self._content or self._rendered_at - self._published_at >= IDLE_SECONDS:
+        self._has_failed = False
+        if content != self._content:
             self._content = content
-            self._message = self._stamp(content)
-            self._published_at = self._rendered_at
+            self._stamped_at = -math.inf
             self.version += 1
+
+    def _stamped(self, source: StatusSource) -> bytes:
+        """Return the status with times at most a second old."""
+        if self._clock() - self._stamped_at >= URGENT_SECONDS:
+            self._message = source.times()[:-1] + b"," + self._content[1:]
+            self._stamped_at = self._clock()
+        return self._message

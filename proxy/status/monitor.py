@@ -25,13 +25,16 @@ TICK_SECONDS: Final = 1.0
 SILENT_SECONDS: Final = 30.0
 # Other proxies have written a slot's figures so long after its end.
 READ_DELAY_SECONDS: Final = 2.5
+# Two reads in a row have failed: nothing is known of the other proxies.
+READ_OVERDUE_SECONDS: Final = 25.0
 
 
 @dataclass(eq=False, slots=True)
 class StatusMonitor:
     """This proxy's figures and events, and all proxies' summaries.
 
-    ``others``: as last read; ``last_slot``: the latest of which all figures are read. ``clock`` returns Unix seconds.
+    ``others``: as last read; ``last_slot``: the latest of which all figures are read; ``sweep_seconds``: between two sweeps.
+    ``clock`` returns Unix seconds.
     """
 
     _name: str
@@ -43,16 +46,18 @@ class StatusMonitor:
     _feed: StatusFeed
     _: KW_ONLY
     is_draining: Callable[[], bool]
+    sweep_seconds: float
     clock: Callable[[], float]
     others: list[ProxySummary] = field(default_factory=list[ProxySummary])
     last_slot: int = field(init=False)
     _started_at: float = field(init=False)
+    _shared_at: float = field(init=False)
     _read_at: float = 0.0
     _shown_version: int = 0
     _written_version: int = 0
 
     def __post_init__(self) -> None:
-        self._started_at = self.clock()
+        self._started_at = self._shared_at = self.clock()
         self.last_slot = slot_at(self._started_at) - 1
 
     async def tick(self) -> None:
@@ -84,10 +89,13 @@ class StatusMonitor:
             self._written_version = version
 
     async def _read(self) -> None:
+        if self._registry.redis_error is not None:
+            self._shared_at = self.clock()  # of the others nothing is claimed
         if self._registry.redis_is_away:
             return
         with self._noting_errors():
             self.others = [each for each in await self._store.read() if each.name != self._name]
+            self._shared_at = self.clock()
 
     @contextmanager
     def _noting_errors(self) -> Generator[None]:
@@ -95,6 +103,18 @@ class StatusMonitor:
             yield
         except StoreUnavailableError as error:
             log.debug("status not shared", extra={"error": str(error)})
+
+    @property
+    def known_at(self) -> float:
+        """Unix time until which the status is known to hold.
+
+        A sweep holds until the next is due; then its time and that of an overdue read of Redis count, the older of both.
+        Where Redis is said to be away, a proxy vouches for what it sees itself.
+        """
+        now = self.clock()
+        swept_at = min(now, self._registry.swept_at + self.sweep_seconds)
+        is_overdue = now - self._shared_at > READ_OVERDUE_SECONDS
+        return min(swept_at, self._shared_at) if is_overdue and self._registry.redis_error is None else swept_at
 
     def summary(self) -> ProxySummary:
         """Return this proxy's summary."""

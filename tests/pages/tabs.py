@@ -134,9 +134,25 @@ class Tab:
         )
         await self.press("Control+v")
 
+    async def take_clock(self) -> None:
+        """Let pages opened from now on have a clock that ``pass_seconds`` sets forward; it runs on its own too."""
+        await self.page.clock.install()
+
+    async def pass_seconds(self, seconds: float) -> None:
+        """Set the page's clock forward: what was due until then happens once."""
+        await self.page.clock.fast_forward(int(seconds * 1000))
+
     async def offline(self, is_offline: bool) -> None:
         """Cut the network of this tab and those beside it, or mend it."""
         await self.page.context.set_offline(is_offline)
+
+    async def hold(self, address: str) -> None:
+        """Never answer requests for a pattern of addresses."""
+
+        async def wait(_: Any) -> None:
+            """Leave the request as it is."""
+
+        await self.page.route(address, wait)
 
     async def answer(self, address: str, status: int | None) -> None:
         """Answer requests for a pattern of addresses with this status, or cut their connections (None)."""

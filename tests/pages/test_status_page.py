@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,6 +13,7 @@ from tests.conftest import RedisServer
 from tests.pages.tabs import Tab
 from tests.proxy.integration.keyed_proxies import TOKEN, guarded_fleet, new_key
 from tests.proxy.proxies import fleet_of, proxy
+from tests.proxy.proxy_process import proxy_process
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
 
@@ -17,6 +21,9 @@ pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
 
 REPLICAS: Final = "table.replicas"
 EVENTS: Final = "ol.events"
+ICON: Final = 'link[rel="icon"]'
+# More than what a verdict outlives its data.
+LONG_SECONDS: Final = 20.0
 
 
 def row(fake: FakeReplica) -> str:
@@ -29,6 +36,16 @@ async def give_token(tab: Tab, token: str) -> None:
     await tab.sees("#token-dialog")
     await tab.fill("#token", token)
     await tab.click("#use-token")
+
+
+async def sees_when_late(tab: Tab, selector: str, text: str) -> None:
+    """Set the page's clock forward until it shows this, since what was sent before a fault may come after it."""
+
+    async def is_shown() -> bool:
+        await tab.pass_seconds(LONG_SECONDS)
+        return text in await tab.text(selector)
+
+    await wait_until(is_shown, 60, text)
 
 
 async def test_dead_replica_is_shown_with_its_words_and_its_return(tab: Tab) -> None:
@@ -128,6 +145,57 @@ async def test_operator_drains_and_resumes_after_confirming(tab: Tab, redis: Red
         await tab.gone(row(one))
         await tab.sees("#replicas-title:focus")
         await tab.sees(row(two), "ready")
+
+
+async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServer, tmp_path: Path) -> None:
+    fake = FakeReplica("en>de")
+    async with replicas(fake), proxy_process(tmp_path, redis, fake) as (server, client):
+        await tab.take_clock()
+        await tab.open(f"{client.base_url}/status")
+        await tab.sees("#fleet-status.ok", "All is well")
+        await tab.sees("#connection.live")
+        await tab.sees("#age", "as of")
+        assert (await tab.run("document.title")) == "All is well · Status · Pairway"
+        assert (await tab.attribute(ICON, "href") or "").endswith("/ok.svg")
+        os.kill(server.pid, signal.SIGSTOP)
+        await sees_when_late(tab, "#fleet-status", "Unknown since")
+        await tab.sees("#fleet-status.off")
+        await tab.sees("#issues-title", "Nothing was wrong at")
+        await tab.sees("#connection.lost", "No connection")
+        assert (await tab.run("document.title")).startswith("? Unknown since")
+        assert (await tab.attribute(ICON, "href") or "").endswith("/off.svg")
+        assert await tab.axe() == []
+        os.kill(server.pid, signal.SIGCONT)
+        await tab.sees("#fleet-status.ok", "All is well")
+        await tab.sees("#connection.live")
+        await tab.sees("#issues-title", "Nothing is wrong")
+        await tab.until("document.title === 'All is well · Status · Pairway'")
+
+
+async def test_verdict_without_a_network_is_unknown(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):  # degraded, because it has no Redis
+        await tab.take_clock()
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#connection.live")
+        await tab.offline(True)
+        await tab.sees("#connection.lost")
+        await sees_when_late(tab, "#fleet-status", "Unknown since")
+        await tab.offline(False)
+        await tab.sees("#fleet-status.warn")
+        await tab.sees("#connection.live")
+
+
+async def test_page_opened_on_a_hung_proxy_says_so(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):
+        await tab.take_clock()
+        for path in ("stream", "data"):
+            await tab.hold(f"**/status/{path}")
+        await tab.open(f"{running.url}/status")
+        await tab.sees(".waiting", "Waiting for the first status")
+        await sees_when_late(tab, ".waiting", "The server does not answer")
+        await tab.until("document.title === '? Status · Pairway'")
+        await tab.page.unroute_all()
+        await tab.sees("#fleet-status.warn")
 
 
 async def test_lost_connection_is_said_and_passes(tab: Tab) -> None:

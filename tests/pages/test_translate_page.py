@@ -117,7 +117,7 @@ async def test_swap_turns_languages_and_text_round(tab: Tab) -> None:
         await begin(tab, running.url)
         await tab.type(TEXT, "Hello")
         await tab.sees(OUTPUT, "by fake] Hello")
-        await tab.until('!document.querySelector("#swap").disabled')
+        await tab.sees("#swap[aria-disabled=false]")
         await tab.click("#swap")
         await tab.sees(OUTPUT, "[de>en by fake] [en>de by fake] Hello")
 

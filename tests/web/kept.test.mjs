@@ -4,7 +4,8 @@ import test from "node:test";
 import { readStored, writeStored } from "../../web/common/storage.js";
 import { readEntries, withEntry } from "../../web/translate/logic/history.js";
 import { tagOrNone } from "../../web/translate/logic/languages.js";
-import { linkFragment, readFragment } from "../../web/translate/logic/link.js";
+import { draftOf, readDraft } from "../../web/translate/logic/draft.js";
+import { fragmentOfQuery, linkFragment, readFragment } from "../../web/translate/logic/link.js";
 import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
 import { cleanTerm, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
 
@@ -15,6 +16,25 @@ test("a link carries any text", () => {
     const state = { text, source: "de-AT", target: "en", format: "markdown" };
     assert.deepEqual(readFragment(linkFragment(state)), state);
   }
+});
+
+test("a query of LibreTranslate's page becomes a link", () => {
+  const read = (query) => readFragment(fragmentOfQuery(query));
+  assert.deepEqual(read("?source=en&target=de&q=a%20%26+b%23"), { text: "a & b#", source: "en", target: "de", format: "text" });
+  assert.deepEqual(read("?q=x&source=%3Cb%3E"), { text: "x", source: "auto", target: "", format: "text" });
+  for (const query of ["", "?source=en&target=de", "?utm_source=x"]) assert.equal(fragmentOfQuery(query), null);
+});
+
+test("a draft comes back where it was left", () => {
+  const state = { text: "Hello", source: "en", target: "de", isTargetChosen: true, format: "html" };
+  const kept = JSON.parse(JSON.stringify(draftOf(state, "#text=Hi")));
+  assert.deepEqual(readDraft(kept, "#text=Hi"), { text: "Hello", source: "en", target: "de", format: "html" });
+  assert.equal(readDraft(kept, "#text=Other"), null, "another link has another text");
+  assert.equal(draftOf({ ...state, isTargetChosen: false }, "").target, "");
+  assert.equal(draftOf({ ...state, text: "" }, ""), null);
+  assert.equal(readDraft(draftOf({ ...state, text: "" }, "#text=Hi"), "#text=Hi").text, "", "a link's text that was cleared");
+  for (const stored of [null, 1, "x", {}, { ...kept, text: 1 }]) assert.equal(readDraft(stored, "#text=Hi"), null);
+  assert.deepEqual(readDraft({ ...kept, source: "<b>", target: "<b>", format: "exe" }, "#text=Hi"), { text: "Hello", source: "auto", target: "", format: "text" });
 });
 
 test("a fragment of something else is no link", () => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { getEventListeners } from "node:events";
 import test from "node:test";
 
-import { FIRST_EVENT_MS, POLL_MS, SILENCE_MS, StatusClient } from "../../web/status/status_client.js";
+import { ANSWER_MS, CHANGE_MS, FIRST_EVENT_MS, POLL_MS, SILENCE_MS, StatusClient } from "../../web/status/status_client.js";
 
 /** A client with answers by hand, and a clock that passes by hand. */
 class Setting {
   requests = [];
   statuses = [];
+  alive = [];
   states = [];
   timers = new Map();
   token = "";
@@ -23,6 +23,7 @@ class Setting {
       token: () => this.token,
       clock: { setTimeout: (call, wait) => this.#add(call, wait), clearTimeout: (timer) => this.timers.delete(timer) },
       onStatus: (status) => this.statuses.push(status),
+      onAlive: (times) => this.alive.push(times),
       onState: (state) => this.states.at(-1) !== state && this.states.push(state),
     });
   }
@@ -41,6 +42,12 @@ class Setting {
     }
   }
 
+  /** Waits for a timer of this length, and lets it end. */
+  async passed(wait) {
+    await this.until(() => [...this.timers.values()].some((timer) => timer.wait === wait));
+    this.pass(wait);
+  }
+
   async until(condition) {
     for (let turn = 0; turn < 1000 && !condition(); turn += 1) await new Promise((resolve) => setImmediate(resolve));
     assert.ok(condition());
@@ -56,6 +63,9 @@ function stream(signal, ...events) {
   });
   return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
 }
+
+/** An answer that never comes; like a hung proxy's, it ends with its request alone. */
+const hang = (signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError"))));
 
 const problem = (status, code) => Promise.resolve(Response.json({ code }, { status }));
 
@@ -97,7 +107,7 @@ test("a silent stream is opened again", async () => {
   await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === 500));
   setting.pass(500);
   await setting.until(() => setting.statuses.length === 2);
-  assert.deepEqual(setting.states, ["live"]);
+  assert.deepEqual(setting.states, ["live", "lost", "live"]);
 });
 
 test("a stream that always ends is not opened again at once", async () => {
@@ -112,14 +122,60 @@ test("a stream that always ends is not opened again at once", async () => {
   assert.deepEqual(setting.states, ["live"]);
 });
 
-test("pauses leave nothing behind at their signal", async () => {
+test("requests and pauses leave nothing behind at their signal", async (context) => {
+  let listeners = 0;
+  for (const [name, more] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+    const original = EventTarget.prototype[name];
+    context.mock.method(EventTarget.prototype, name, function (...parts) {
+      if (this instanceof AbortSignal) listeners += more;
+      return original.apply(this, parts);
+    });
+  }
   const setting = new Setting((path) => (path.endsWith("stream") ? problem(503, "overloaded") : Promise.resolve(Response.json({ number: 1 }))));
   setting.client.start();
   for (const count of [1, 2, 3]) {
     await setting.until(() => setting.statuses.length === count && [...setting.timers.values()].some(({ wait }) => wait === POLL_MS));
-    assert.equal(getEventListeners(setting.requests.at(-1).signal, "abort").length, 1);
+    assert.deepEqual([listeners, setting.timers.size], [1, 1]);
     setting.pass(POLL_MS);
   }
+});
+
+test("a sign of life keeps the stream, and is no status", async () => {
+  const alive = 'event: alive\ndata: {"now": 7, "known_at": 6}\n\n';
+  const setting = new Setting((_, { signal }) => {
+    const { body } = stream(signal, { number: 1 });
+    return Promise.resolve(new Response(body.pipeThrough(new TransformStream({ transform: (piece, to) => { to.enqueue(piece); to.enqueue(new TextEncoder().encode(alive)); } }))));
+  });
+  setting.client.start();
+  await setting.until(() => setting.alive.length === 1);
+  assert.deepEqual([setting.alive, setting.statuses, setting.states], [[{ now: 7, known_at: 6 }], [{ number: 1 }], ["live"]]);
+});
+
+test("a proxy that hangs is lost, and asked again", async () => {
+  let hangs = true;
+  const setting = new Setting((path, { signal }) => (hangs ? hang(signal) : Promise.resolve(stream(signal, { number: 1 }))));
+  setting.client.start();
+  await setting.passed(FIRST_EVENT_MS);
+  await setting.passed(ANSWER_MS);
+  await setting.until(() => setting.states.at(-1) === "lost");
+  hangs = false;
+  await setting.passed(500);
+  await setting.until(() => setting.statuses.length === 1);
+  assert.deepEqual(setting.states, ["lost", "live"]);
+});
+
+test("an answer whose rest does not come has a time limit too", async () => {
+  const setting = new Setting((path, { signal }) => (path.endsWith("stream") ? problem(503, "overloaded") : Promise.resolve(stream(signal, {}))));
+  setting.client.start();
+  await setting.passed(ANSWER_MS);
+  await setting.until(() => setting.states.at(-1) === "lost");
+});
+
+test("a command that hangs ends as unreachable", async () => {
+  const setting = new Setting((_, { signal }) => hang(signal));
+  const change = setting.client.change("drain", "http://a:1");
+  await setting.passed(CHANGE_MS);
+  await assert.rejects(change, { code: "unreachable" });
 });
 
 test("a refused token stops until there is another", async () => {

@@ -3,7 +3,9 @@ import test from "node:test";
 
 import { createStore } from "../../web/common/store.js";
 import { ProblemError, unreachable } from "../../web/common/problem.js";
-import { MAX_RETRIES, Translator } from "../../web/translate/translator.js";
+import { requestBody } from "../../web/translate/logic/request_body.js";
+import { isDone, isStale } from "../../web/translate/logic/shown.js";
+import { MAX_RETRIES, SLOW_MS, Translator } from "../../web/translate/translator.js";
 
 /** A clock that moves only when a test says so. */
 class FakeClock {
@@ -52,12 +54,14 @@ function setUp(changes = {}) {
     () => {},
   );
   const results = [];
-  const translator = new Translator({ store, client, clock, onResult: (result) => results.push(result) });
+  const failures = [];
+  const [onResult, onFailure] = [(result) => results.push(result), () => failures.push(store.state.failure.problem.code)];
+  const translator = new Translator({ store, client, clock, onResult, onFailure });
   const type = (text) => {
     store.update({ text });
     translator.noteTyping();
   };
-  return { clock, requests, store, translator, results, type };
+  return { clock, requests, store, translator, results, failures, type };
 }
 
 const busy = () => new ProblemError({ status: 503, code: "overloaded", retryAfter: 4 });
@@ -76,6 +80,90 @@ test("a text is sent at the pause, and shown as it comes", async () => {
   await settle();
   assert.deepEqual([store.state.translation.text, store.state.translation.rest, store.state.isBusy], ["Neues", "", false]);
   assert.equal(results.length, 1);
+});
+
+test("a translation is that of the present text, or stale", async () => {
+  const { clock, requests, store, type } = setUp();
+  const seen = () => [isDone(store.state), isStale(store.state), store.state.isBusy];
+  type("One");
+  await clock.pass(1000);
+  requests[0].onPart("Ei");
+  assert.deepEqual(seen(), [false, false, true]);
+  requests[0].answer("Eins");
+  await settle();
+  assert.deepEqual(seen(), [true, false, false]);
+  type("One two");
+  assert.deepEqual(seen(), [false, true, false], "from the first key on");
+  await clock.pass(1000);
+  assert.deepEqual(seen(), [false, true, true]);
+  type("One");
+  assert.deepEqual(seen(), [true, false, false], "it is there already");
+  assert.equal(requests[1].signal.aborted, true);
+  await clock.pass(5000);
+  assert.equal(requests.length, 2);
+  store.update({ target: "fr" });
+  assert.deepEqual(seen(), [false, true, false], "another language is another request");
+});
+
+test("an answer is kept with the text that it answers", async () => {
+  const { clock, requests, store, results, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  type("One two");
+  requests[0].answer("Eins");
+  await settle();
+  assert.equal(results[0].request.text, "One");
+  assert.deepEqual([isDone(store.state), isStale(store.state)], [false, true]);
+});
+
+test("after some silence it is slow, however often something is sent, until a word comes", async () => {
+  const { clock, requests, store, type } = setUp();
+  type("One");
+  await clock.pass(SLOW_MS - 100);
+  type("One two");
+  await clock.pass(500);
+  assert.deepEqual([requests.length, store.state.isSlow], [2, true]);
+  requests[1].onPart("Eins");
+  assert.equal(store.state.isSlow, false);
+  await clock.pass(SLOW_MS);
+  assert.equal(store.state.isSlow, true, "a stream that stops");
+  requests[1].answer("Eins zwei");
+  await clock.pass(2 * SLOW_MS);
+  assert.deepEqual([store.state.isSlow, store.state.isBusy], [false, false]);
+});
+
+test("who cancels is asked no more, and can go on", async () => {
+  const { clock, requests, store, translator, type } = setUp();
+  type("One");
+  await clock.pass(SLOW_MS + 1000);
+  translator.cancel();
+  await clock.pass(60_000);
+  assert.deepEqual([requests.length, requests[0].signal.aborted], [1, true]);
+  assert.deepEqual([store.state.failure.problem.code, store.state.isBusy, store.state.isSlow], ["cancelled", false, false]);
+  translator.goOn();
+  assert.equal(requests.length, 1);
+  translator.tryAgain();
+  assert.equal(requests.length, 2);
+});
+
+test("what failed in an outage goes on at its end, what was refused does not", async () => {
+  const { clock, requests, store, failures, translator, type } = setUp();
+  type("One");
+  await clock.pass(1000);
+  requests[0].fail(busy());
+  await settle();
+  translator.goOn();
+  assert.equal(requests.length, 1, "a busy server has said when");
+  await clock.pass(4000);
+  requests[1].fail(new ProblemError({ status: 503, code: "pair-unavailable", retryAfter: 200 }));
+  await settle();
+  assert.deepEqual(failures, ["overloaded", "pair-unavailable"]);
+  translator.goOn();
+  translator.goOn();
+  assert.equal(requests.length, 3, "once");
+  requests[2].answer("Eins");
+  await settle();
+  assert.deepEqual([store.state.failure, store.state.translation.request], [null, requestBody(store.state)]);
 });
 
 test("the request before is cancelled, and its late parts are not shown", async () => {
@@ -140,7 +228,7 @@ test("a busy server is asked again after its seconds, a bounded number of times"
   assert.equal(store.state.failure.seconds, 2);
   await clock.pass(2000);
   assert.equal(requests.length, 2);
-  assert.equal(store.state.failure, null);
+  assert.deepEqual([store.state.failure.seconds, store.state.isBusy], [0, true], "the words stay, without a countdown");
   for (const seconds of [8, 16, 32, 64]) {
     requests.at(-1).fail(busy());
     await settle();

@@ -34,6 +34,11 @@ export function unreachable() {
   return new ProblemError({ status: 0, code: "unreachable" });
 }
 
+/** Returns whatever was thrown as an error of the server, or as one of the page. */
+export function asProblem(error) {
+  return error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
+}
+
 function knownMembers(body) {
   return {
     code: typeof body?.code === "string" ? body.code : "unknown",

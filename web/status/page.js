@@ -7,14 +7,18 @@ import { loadStrings, pickLanguage, textFinder } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
+import { arrival, freshness } from "./logic/freshness.js";
+import { findIssues } from "./logic/issues.js";
+import { tabOf, verdictOf } from "./logic/verdict.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
 import { PageView } from "./views/page_view.js";
 
 const STRINGS = new URL("./strings/", import.meta.url).href;
 const RUNBOOK = "#runbook=";
+const ICONS = new URL("./icons/", import.meta.url).href;
 /** How often times that pass are shown again. */
-const TICK_MS = 5000;
+const TICK_MS = 1000;
 
 const local = openStorage("localStorage");
 const root = document.getElementById("page");
@@ -26,7 +30,8 @@ const client = new StatusClient({
   base: location.href,
   token: () => store.state.token,
   clock: { setTimeout: (call, wait) => setTimeout(call, wait), clearTimeout: (timer) => clearTimeout(timer) },
-  onStatus: (status) => store.update({ status, receivedAt: Date.now() / 1000, clockOffset: status.now - Date.now() / 1000 }),
+  onStatus: (status) => store.update({ status, arrived: arrival(status, clock()) }),
+  onAlive: (times) => store.update({ arrived: arrival(times, clock()) }),
   onState: (connection, problem) => {
     const isLocked = connection === "locked";
     store.update({ connection, ...(isLocked && { asksForToken: true, isTokenRefused: problem.code === "key-refused" }) });
@@ -34,10 +39,26 @@ const client = new StatusClient({
 });
 const actions = createActions({ store, client, local, showLanguage });
 
+function clock() {
+  return { date: Date.now() / 1000, steady: performance.now() / 1000 };
+}
+
 function show(state) {
-  const word = state.status ? `${text(`fleet.${state.status.status}`)} · ` : "";
-  document.title = word + text("page.title");
-  render(html`<${PageView} state=${state} actions=${actions} text=${text} format=${format} />`, root);
+  const now = clock();
+  const fresh = freshness(state.arrived, now);
+  const asOf = format.time(fresh.at, now.date);
+  const issues = state.status ? findIssues(state.status) : [];
+  const known = verdictOf(state.status, fresh);
+  const verdict = known && { ...known, words: text(known.text, { time: asOf }) };
+  showTab(tabOf({ verdict, issueCount: issues.length, connection: state.connection, title: text("page.title") }));
+  render(html`<${PageView} ...${{ state, actions, text, format, fresh, asOf, issues, verdict }} />`, root);
+}
+
+function showTab({ title, icon }) {
+  if (document.title !== title) document.title = title;
+  const link = document.querySelector('link[rel="icon"]');
+  const address = icon && `${ICONS}${icon}.svg`;
+  if (address && link.href !== address) link.href = address;
 }
 
 async function showLanguage(language) {
@@ -54,7 +75,9 @@ function openRunbook() {
 await showLanguage(pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]));
 window.addEventListener("hashchange", openRunbook);
 window.addEventListener("popstate", openRunbook);
-window.addEventListener("online", () => store.state.connection === "lost" && client.start());
+// Whatever the browser believes of its network, the server is asked at once.
+for (const change of ["online", "offline"]) window.addEventListener(change, () => client.start());
+document.addEventListener("visibilitychange", () => store.update({})); // a hidden tab's timers may wait a minute
 setInterval(() => store.update({}), TICK_MS);
 openRunbook();
 client.start();

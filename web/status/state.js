@@ -17,12 +17,10 @@ export function initialState({ config, local }) {
     chosenInterfaceLanguage: settings.interfaceLanguage ?? null,
     /** The latest status, or null before the first. */
     status: null,
-    /** Seconds that this machine's clock is behind the server's. */
-    clockOffset: 0,
+    /** The times of the latest message, as `arrival` returns them, or null before the first. */
+    arrived: null,
     /** @type {"connecting" | "live" | "polling" | "lost" | "locked"} */
     connection: "connecting",
-    /** When the latest status came, by this machine's clock, in seconds. */
-    receivedAt: 0,
     /** An operator's token or key; only in this tab's memory. */
     token: "",
     asksForToken: false,

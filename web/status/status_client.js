@@ -1,13 +1,18 @@
 // Follows the status: by a stream, or by polling where something in between holds the stream back.
 
 import { readEvents } from "../common/event_stream.js";
-import { problemOf, unreachable } from "../common/problem.js";
+import { ProblemError, problemOf, unreachable } from "../common/problem.js";
+import { TimeLimit } from "../common/time_limit.js";
 
 /** Head and first event come at once; without them a server in between collects the stream. */
 export const FIRST_EVENT_MS = 4000;
-/** The proxy sends an event every 10 s at least. */
-export const SILENCE_MS = 25_000;
+/** The proxy sends a sign of life every 5 s. */
+export const SILENCE_MS = 8000;
 export const POLL_MS = 3000;
+/** For an answer, whole. */
+export const ANSWER_MS = 5000;
+/** An operator's command waits for Redis. */
+export const CHANGE_MS = 30_000;
 /** Polls until the stream is tried again. */
 export const POLLS = 100;
 const RETRY_MS = [500, 1000, 2000, 4000];
@@ -18,6 +23,7 @@ export class StatusClient {
   #token;
   #clock;
   #onStatus;
+  #onAlive;
   #onState;
   #abort = null;
   #failures = 0;
@@ -28,17 +34,19 @@ export class StatusClient {
    * @param {() => string} parts.token returns the operator's token or key, or ""
    * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
    * @param {(status: object) => void} parts.onStatus
+   * @param {(times: {now: number, known_at: number}) => void} parts.onAlive called where only the times are new
    * @param {(state: "live" | "polling" | "lost" | "locked", problem: object | null) => void} parts.onState
    */
-  constructor({ base, token, clock, onStatus, onState }) {
+  constructor({ base, token, clock, onStatus, onAlive, onState }) {
     this.#base = base;
     this.#token = token;
     this.#clock = clock;
     this.#onStatus = onStatus;
+    this.#onAlive = onAlive;
     this.#onState = onState;
   }
 
-  /** Begins, or begins again with another token. */
+  /** Begins, or begins again: with another token, or where the network changed. */
   start() {
     this.#abort?.abort();
     const abort = new AbortController();
@@ -59,7 +67,7 @@ export class StatusClient {
           return;
         }
         this.#failures += 1;
-        if (this.#failures > 1) this.#onState("lost", problem);
+        this.#onState("lost", problem);
         await this.#pause(RETRY_MS[Math.min(this.#failures, RETRY_MS.length) - 1], signal);
       }
     }
@@ -67,21 +75,15 @@ export class StatusClient {
 
   /** Returns whether the stream works; false: poll. */
   async #stream(signal) {
-    const abort = new AbortController();
-    const end = () => abort.abort();
-    signal.addEventListener("abort", end);
+    const limit = new TimeLimit(this.#clock, signal);
     let hasEvents = false;
-    let timer = null;
-    const expectWithin = (wait) => {
-      this.#clock.clearTimeout(timer);
-      timer = this.#clock.setTimeout(end, wait);
-    };
     try {
-      expectWithin(FIRST_EVENT_MS);
-      const response = await this.#send("status/stream", { signal: abort.signal });
-      expectWithin(FIRST_EVENT_MS);
+      limit.start(FIRST_EVENT_MS);
+      const response = await this.#send("status/stream", { signal: limit.signal });
+      limit.start(FIRST_EVENT_MS);
       for await (const { event, data } of readEvents(response.body)) {
-        expectWithin(SILENCE_MS);
+        limit.start(SILENCE_MS);
+        if (event === "alive") this.#onAlive(JSON.parse(data));
         if (event !== "status") continue;
         hasEvents = true;
         this.#pass("live", JSON.parse(data));
@@ -90,19 +92,16 @@ export class StatusClient {
     } catch (problem) {
       if (problem.status === 503) return false;
       if (problem.status) throw problem;
-      if (!hasEvents && abort.signal.aborted && !signal.aborted) return false;
-      throw problem.code ? problem : unreachable();
+      if (!hasEvents && limit.isOver) return false;
+      throw problem instanceof ProblemError ? problem : unreachable();
     } finally {
-      this.#clock.clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      abort.abort();
+      limit.end();
     }
   }
 
   async #poll(signal) {
     for (let count = 0; count < POLLS && !signal.aborted; count += 1) {
-      const response = await this.#send("status/data", { signal });
-      this.#pass("polling", await response.json());
+      this.#pass("polling", await this.#ask("status/data", {}, (response) => response.json(), ANSWER_MS, signal));
       await this.#pause(POLL_MS, signal);
     }
   }
@@ -116,16 +115,29 @@ export class StatusClient {
   /** Drains, resumes or removes a replica; raises the problem. */
   async change(action, url) {
     if (action === "remove") {
-      await this.#send(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" });
+      await this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
       return;
     }
     const headers = { "Content-Type": "application/json" };
-    await this.#send(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) });
+    await this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
   }
 
   /** Returns the runbooks, a Markdown text. */
-  async runbooks() {
-    return (await this.#send("status/runbooks.md", {})).text();
+  runbooks() {
+    return this.#ask("status/runbooks.md", {}, (response) => response.text(), ANSWER_MS);
+  }
+
+  /** Returns what `read` makes of an answer; both have one time limit. */
+  async #ask(path, options, read, wait, signal = null) {
+    const limit = new TimeLimit(this.#clock, signal);
+    limit.start(wait);
+    try {
+      return await read(await this.#send(path, { ...options, signal: limit.signal }));
+    } catch (problem) {
+      throw problem instanceof ProblemError ? problem : unreachable();
+    } finally {
+      limit.end();
+    }
   }
 
   async #send(path, { headers = {}, ...options }) {

@@ -1,16 +1,19 @@
 // What a person can do on the page; each action changes the state, and what the browser keeps.
 
 import { writeStored } from "../common/storage.js";
-import { withEntry } from "./logic/history.js";
+import { copyBySelection, focusOn, replaceText } from "./elements.js";
+import { createKeptActions } from "./kept_actions.js";
 import { servedSource, targetOptions } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
 import { needsKey } from "./logic/messages.js";
 import { curlCommand, requestBody } from "./logic/request_body.js";
-import { cleanTerm, MAX_TERMS } from "./logic/terms.js";
+import { isDone } from "./logic/shown.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
 const OPERATE = "operate";
+// Each step holds two texts.
+const MAX_STEPS = 20;
 
 /**
  * Returns the actions of the page.
@@ -24,6 +27,8 @@ const OPERATE = "operate";
  */
 export function createActions({ store, translator, client, local, session, showLanguage }) {
   let copiedTimer;
+  /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
+  let steps = [];
 
   function change(changes) {
     store.update(changes);
@@ -33,9 +38,19 @@ export function createActions({ store, translator, client, local, session, showL
     translator.sendSoon();
   }
 
-  function changeTerms(terms) {
-    store.update({ terms });
-    writeStored(local, STORED.terms, terms);
+  function replaceAll(changes) {
+    const { text, source, target, format } = store.state;
+    const before = { text, source, target, format };
+    const after = { ...before, ...changes };
+    steps = [...steps, { before, after }].slice(-MAX_STEPS);
+    store.update({ ...after, text, translation: null, isTargetChosen: after.target !== "" });
+    replaceText(after.text);
+    store.update({ text: after.text });
+  }
+
+  function replaceAndKeep(changes) {
+    replaceAll(changes);
+    change({});
   }
 
   /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
@@ -60,6 +75,8 @@ export function createActions({ store, translator, client, local, session, showL
   }
 
   return {
+    ...createKeptActions({ store, translator, local }),
+
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
     typeText(text, isComposing) {
       store.update({ text });
@@ -69,10 +86,20 @@ export function createActions({ store, translator, client, local, session, showL
       store.update({ text });
       translator.sendSoon();
     },
+    /** Ctrl+Z has taken a change of the text back, or brought it again. */
+    undoText(text) {
+      const was = store.state.text;
+      const moves = steps.flatMap(({ before, after }) => [{ from: after, to: before }, { from: before, to: after }]);
+      const move = moves.findLast(({ from, to }) => from.text === was && to.text === text);
+      store.update({ text });
+      if (move) change(move.to);
+      else translator.noteTyping();
+    },
     clearText() {
+      focusOn("source-text");
+      replaceText("");
       store.update({ text: "", copied: "" });
       translator.sendSoon();
-      focusOn("source-text");
     },
     chooseSource(source) {
       const { state } = store;
@@ -103,8 +130,8 @@ export function createActions({ store, translator, client, local, session, showL
       const source = servedSource(state.languages, state.target);
       const target = knownSource(state);
       if (!source || !target) return;
-      const text = state.translation?.result && !state.failure ? state.translation.text : state.text;
-      change({ source, target, text, translation: null, isTargetChosen: true });
+      if (!state.text.trim()) change({ source, target, isTargetChosen: true });
+      else if (isDone(state)) replaceAndKeep({ text: state.translation.text, source, target });
     },
     /** One of the languages that the text may have. */
     chooseCandidate(source) {
@@ -115,48 +142,32 @@ export function createActions({ store, translator, client, local, session, showL
       translator.tryAgain();
       focusOn("translation");
     },
+    cancel() {
+      translator.cancel();
+      focusOn("source-text");
+    },
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel: (panel) => store.update({ panel: store.state.panel === panel ? null : panel }),
 
-    copyTranslation: () => copy(store.state.translation?.text ?? "", "translation"),
+    copyTranslation: () => isDone(store.state) && copy(store.state.translation.text, "translation"),
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),
     canLink: (text) => text.length <= MAX_LINKED_CHARS,
-
-    addTerm() {
-      if (store.state.terms.length < MAX_TERMS) changeTerms([...store.state.terms, cleanTerm({})]);
-    },
-    changeTerm(index, changes) {
-      changeTerms(store.state.terms.map((term, at) => (at === index ? cleanTerm({ ...term, ...changes }) : term)));
-      translator.noteTyping();
-    },
-    removeTerm(index) {
-      changeTerms(store.state.terms.filter((_, at) => at !== index));
-      translator.sendSoon();
-      focusOn("add-term");
-    },
 
     keepHistory(keepsHistory) {
       change({ keepsHistory, history: [] });
       writeStored(local, STORED.history, null);
     },
-    addToHistory({ text, target, format, result }) {
-      if (!store.state.keepsHistory || result.translation === null) return;
-      const entry = { text, translation: result.translation, source: result.source_lang ?? "auto", target, format, at: Date.now() };
-      const history = withEntry(store.state.history, entry);
-      store.update({ history });
-      writeStored(local, STORED.history, history);
+    /** A link in place of what is there; its languages are not remembered for other texts. */
+    openLink(linked) {
+      replaceAll({ ...linked, target: linked.target || store.state.target });
+      translator.sendSoon();
     },
     openEntry({ text, source, target, format }) {
-      change({ text, source, target, format, panel: null, isTargetChosen: true });
+      store.update({ panel: null });
+      replaceAndKeep({ text, source, target, format });
       focusOn("source-text");
     },
-    clearHistory() {
-      store.update({ history: [] });
-      writeStored(local, STORED.history, null);
-      focusOn("keep-history");
-    },
-
     askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
     useKey(key, isKept) {
       writeStored(local, STORED.key, null);
@@ -179,21 +190,4 @@ function otherTarget(languages, source, before) {
   const targets = targetOptions(languages, source, "en");
   const ready = targets.find((each) => each.ready);
   return (targets.find((each) => each.lang === before) ?? ready ?? targets[0])?.lang ?? "";
-}
-
-// The control that had the focus is going away.
-function focusOn(id) {
-  document.getElementById(id)?.focus();
-}
-
-function copyBySelection(text) {
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.className = "visually-hidden";
-  const focused = document.activeElement;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-  focused?.focus();
 }

@@ -1,22 +1,23 @@
 // The translate page: its parts are put together here.
 
 import { readConfig } from "../common/config.js";
-import { openStorage, readStored } from "../common/storage.js";
+import { openStorage, readStored, writeStored } from "../common/storage.js";
 import { createStore } from "../common/store.js";
 import { loadStrings, pickLanguage, textFinder } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
-import { firstTarget } from "./logic/languages.js";
-import { readFragment } from "./logic/link.js";
-import { readTerms } from "./logic/terms.js";
+import { LanguageWatch } from "./language_watch.js";
+import { draftOf, readDraft } from "./logic/draft.js";
+import { isOutage } from "./logic/messages.js";
+import { fragmentOfQuery, readFragment } from "./logic/link.js";
 import { initialState, STORED } from "./state.js";
 import { TranslationClient } from "./translation_client.js";
 import { Translator } from "./translator.js";
 import { PageView } from "./views/page_view.js";
 
 const STRINGS = new URL("./strings/", import.meta.url).href;
-/** How often a visible page asks what the fleet serves. */
-const LANGUAGES_MS = 30_000;
+/** How much typing a browser that dies may lose; one that goes to another page loses none. */
+const DRAFT_MS = 1000;
 
 const local = openStorage("localStorage");
 const session = openStorage("sessionStorage");
@@ -24,23 +25,50 @@ const root = document.getElementById("page");
 /** @type {ReturnType<typeof textFinder> | null} null until the texts are loaded: the page shows none of its own before. */
 let text = null;
 
-const store = createStore(initialState({ config: readConfig(), local, session }), show);
+// The text of a query is in the server's log already; from here on it is behind the #, which no server sees.
+const linkedBefore = fragmentOfQuery(location.search);
+if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
+const draft = linkedBefore ? null : readDraft(readStored(session, STORED.draft, null), location.hash);
+
+const store = createStore(initialState({ config: readConfig(), local, session, draft }), show);
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
 const clock = {
   now: () => performance.now(),
   setTimeout: (call, wait) => setTimeout(call, wait),
   clearTimeout: (timer) => clearTimeout(timer),
 };
-const translator = new Translator({ store, client, clock, onResult: noteResult });
+const translator = new Translator({ store, client, clock, onResult: noteResult, onFailure: noteFailure });
 const actions = createActions({ store, translator, client, local, session, showLanguage });
+
+const watch = new LanguageWatch({
+  store,
+  client,
+  clock,
+  preferred: navigator.languages,
+  isVisible: () => document.visibilityState !== "hidden",
+  onFirstTarget: () => translator.sendSoon(),
+  onServed: () => translator.goOn(),
+});
+let draftTimer = null;
 
 function noteResult(done) {
   actions.addToHistory(done);
   actions.avoidSameLanguage(done.result);
 }
 
+function noteFailure() {
+  if (isOutage(store.state.failure.problem)) watch.refresh();
+}
+
+function keepDraft() {
+  clearTimeout(draftTimer);
+  draftTimer = null;
+  writeStored(session, STORED.draft, draftOf(store.state, location.hash));
+}
+
 function show(state) {
   if (text === null) return;
+  draftTimer ??= setTimeout(keepDraft, DRAFT_MS);
   render(html`<${PageView} state=${state} actions=${actions} text=${text} />`, root);
 }
 
@@ -56,22 +84,9 @@ async function showLanguage(language) {
   return true;
 }
 
-async function refreshLanguages() {
-  if (document.visibilityState === "hidden") return;
-  const languages = await client.languages().catch(() => null);
-  if (languages === null) return;
-  const target = firstTarget(languages, store.state.target, navigator.languages);
-  const isFirst = !store.state.target && target !== "";
-  store.update({ languages, languagesLoaded: true, target: store.state.target || target });
-  if (isFirst) translator.sendSoon();
-}
-
 function openLink() {
   const linked = readFragment(location.hash);
-  if (!linked) return;
-  const target = linked.target || store.state.target;
-  store.update({ ...linked, target, isTargetChosen: target !== "" });
-  translator.sendSoon();
+  if (linked) actions.openLink(linked);
 }
 
 function watchBrowser() {
@@ -79,15 +94,16 @@ function watchBrowser() {
   window.addEventListener("offline", () => store.update({ isOnline: false }));
   window.addEventListener("online", () => {
     store.update({ isOnline: true });
-    if (store.state.failure?.problem.status === 0) translator.tryAgain();
-    refreshLanguages();
+    translator.goOn();
+    watch.refresh();
   });
-  document.addEventListener("visibilitychange", refreshLanguages);
-  // Another tab has changed the terms.
-  window.addEventListener("storage", ({ key }) => {
-    if (key === STORED.terms) store.update({ terms: readTerms(readStored(local, STORED.terms, [])) });
+  document.addEventListener("visibilitychange", () => {
+    keepDraft();
+    watch.refresh();
   });
-  setInterval(refreshLanguages, LANGUAGES_MS);
+  window.addEventListener("pagehide", keepDraft);
+  // Another tab has changed something.
+  window.addEventListener("storage", ({ key }) => actions.noteKept(key));
 }
 
 store.update({ isOnline: navigator.onLine });
@@ -97,5 +113,6 @@ document.getElementById("source-text")?.focus();
 // Before somebody types, because the dialog takes the focus.
 if (store.state.config.keys && !store.state.key) actions.askForKey();
 watchBrowser();
-openLink();
-await refreshLanguages();
+if (draft === null) openLink();
+translator.sendSoon();
+await watch.refresh();

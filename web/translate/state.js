@@ -1,6 +1,7 @@
 // The state of the page: what its views are made of.
 
 import { readEntries } from "./logic/history.js";
+import { FORMATS } from "./logic/request_body.js";
 import { readTerms } from "./logic/terms.js";
 import { readStored } from "../common/storage.js";
 
@@ -9,32 +10,41 @@ export const STORED = Object.freeze({
   terms: "pairway.terms",
   history: "pairway.history",
   key: "pairway.key",
+  draft: "pairway.draft",
 });
-const FORMATS = ["text", "html", "markdown"];
 
 /**
  * Returns the state at the start.
- * @param {{config: object, local: Storage | null, session: Storage | null}} parts
+ * @param {object} parts
+ * @param {object} parts.config
+ * @param {Storage | null} parts.local
+ * @param {Storage | null} parts.session
+ * @param {ReturnType<typeof import("./logic/draft.js").readDraft>} parts.draft
  */
-export function initialState({ config, local, session }) {
+export function initialState({ config, local, session, draft }) {
   const settings = readStored(local, STORED.settings, {});
+  const { text, source, target, format } = { ...settings, text: "", ...draft };
   const keptKey = readStored(local, STORED.key, "");
   return {
     config,
-    text: "",
-    source: typeof settings.source === "string" ? settings.source : "auto",
-    target: typeof settings.target === "string" ? settings.target : "",
-    isTargetChosen: typeof settings.target === "string" && settings.target !== "",
-    format: FORMATS.includes(settings.format) ? settings.format : "text",
+    text,
+    source: typeof source === "string" ? source : "auto",
+    target: typeof target === "string" ? target : "",
+    isTargetChosen: typeof target === "string" && target !== "",
+    format: FORMATS.includes(format) ? format : "text",
     interfaceLanguage: "en",
     chosenInterfaceLanguage: settings.interfaceLanguage ?? null,
     /** @type {{lang: string, targets: object[]}[]} */
     languages: [],
     languagesLoaded: false,
-    /** What is shown: `text` so far, `rest` of the translation before it, `result` at its end. */
+    /** Why the list cannot be had. @type {import("../common/problem.js").ProblemError | null} */
+    languagesProblem: null,
+    /** What is shown: the `request` it answers, `text` so far, `rest` of the translation before it, `result` at its end. */
     translation: null,
     isBusy: false,
-    /** @type {null | {problem: import("../common/problem.js").ProblemError, seconds: number | null, retries: boolean}} */
+    /** Nothing has come from the server for longer than usual. */
+    isSlow: false,
+    /** @type {null | {request: object, problem: import("../common/problem.js").ProblemError, seconds: number | null, retries: boolean}} */
     failure: null,
     isOnline: true,
     /** "", or what has just been copied. */

@@ -22,8 +22,8 @@ export class TranslationClient {
   }
 
   /** Returns the languages that the fleet serves now. */
-  async languages() {
-    const response = await this.#send("languages", {});
+  async languages(signal) {
+    const response = await this.#send("languages", { signal });
     return (await response.json()).languages;
   }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -219,7 +220,7 @@ class PairStatus(BaseModel):
 
 
 class FleetStatus(BaseModel):
-    """``GET /status/data``, the worst first; ``now`` is added when it is sent."""
+    """``GET /status/data``, the worst first; its times are added when it is sent."""
 
     status: HealthStatus
     version: str
@@ -295,3 +296,28 @@ class StatusView:
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
         lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured) for view in shown]
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
+
+
+class Times(BaseModel):
+    """Unix times: when a status was sent, and of its data."""
+
+    now: float
+    known_at: float = Field(
+        description="The proxy's last sweep, or its last read of what other proxies share, if that is overdue."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatus:
+    """The source of the status feed."""
+
+    parts: ProxyContext
+
+    def render(self) -> bytes:
+        """Return the status without its times."""
+        return StatusView(self.parts, time.time()).render()
+
+    def times(self) -> bytes:
+        """Return ``Times`` as JSON."""
+        known_at = self.parts.status.monitor.known_at
+        return Times(now=round(time.time(), 1), known_at=round(known_at, 1)).model_dump_json().encode()

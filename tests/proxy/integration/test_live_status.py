@@ -31,15 +31,18 @@ async def data(running: RunningProxy, **headers: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def stream(running: RunningProxy) -> AsyncGenerator[AsyncIterator[dict[str, Any]]]:
-    """Follow the status; yields its messages."""
+    """Follow the status; yields its messages, without the signs of life between them."""
     async with running.client.stream("GET", "/status/stream") as response:
         assert response.status_code == 200
         assert response.headers["content-type"].startswith("text/event-stream")
         assert response.headers["x-accel-buffering"] == "no"
 
         async def messages() -> AsyncIterator[dict[str, Any]]:
+            name = ""
             async for line in response.aiter_lines():
-                if line.startswith("data: "):
+                if line.startswith("event: "):
+                    name = line.removeprefix("event: ")
+                elif line.startswith("data: ") and name == feed.STATUS:
                     yield json.loads(line.removeprefix("data: "))
 
         yield messages()

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "recorded"
 TOKEN = "an-operator-token-of-tests"
 KEY = {"Authorization": f"Bearer {TOKEN}"}
 # Fields that differ in each run.
-TIMES = {"age_s", "report_age_s", "uptime_s", "at", "now", "started_at", "start_at", "silent_since"}
+TIMES = {"age_s", "report_age_s", "uptime_s", "at", "now", "known_at", "started_at", "start_at", "silent_since"}
 OTHERS = {"version", "latency_s", "score"}
 OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b")
 VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info|canaries_total")

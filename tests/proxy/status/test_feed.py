@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from proxy.status.feed import IDLE_SECONDS, MAX_VIEWERS, RENDER_SHARE, ROUTINE_SECONDS, URGENT_SECONDS, StatusFeed
+from proxy.status import feed as feed_module
+from proxy.status.feed import MAX_VIEWERS, RENDER_SHARE, ROUTINE_SECONDS, URGENT_SECONDS, StatusFeed
 from shared.protocol.errors import OverloadedError
 from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
@@ -17,16 +18,19 @@ class Source:
     """What is rendered."""
 
     def __init__(self, clock: HandClock) -> None:
-        self.content = b"{}"
+        self.content = b'{"a":1}'
         self.renders = 0
         self.takes = 0.0
         self._clock = clock
 
-    def __call__(self) -> bytes:
+    def times(self) -> bytes:
+        return b'{"now":%d}' % self._clock.now
+
+    def render(self) -> bytes:
         self.renders += 1
         self._clock.now += self.takes
         if self.content == b"":
-            raise ValueError
+            raise ValueError("cannot render")
         return self.content
 
 
@@ -37,7 +41,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def feed(clock: HandClock) -> StatusFeed:
-    return StatusFeed(clock, lambda content: b"now " + content)
+    return StatusFeed(clock)
 
 
 @pytest.fixture
@@ -46,21 +50,26 @@ def source(clock: HandClock) -> Source:
 
 
 def test_polls_within_a_second_share_a_rendering(feed: StatusFeed, source: Source, clock: HandClock) -> None:
-    assert [feed.current(source) for _ in range(3)] == [b"now {}"] * 3
+    assert [feed.current(source) for _ in range(3)] == [b'{"now":1000,"a":1}'] * 3
     assert source.renders == 1
     clock.now += URGENT_SECONDS
-    source.content = b"[]"
-    assert feed.current(source) == b"now []"
+    source.content = b'{"a":2}'
+    assert feed.current(source) == b'{"now":1001,"a":2}'
 
 
-def test_same_content_is_a_message_when_idle(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+def test_poll_has_the_time_of_now_though_nothing_changed(feed: StatusFeed, source: Source, clock: HandClock) -> None:
     feed.current(source)
-    clock.now += IDLE_SECONDS / 2
-    feed.current(source)
+    clock.now += 7
+    assert feed.current(source) == b'{"now":1007,"a":1}'
     assert (source.renders, feed.version) == (2, 1)
-    clock.now += IDLE_SECONDS / 2
+
+
+def test_poll_between_slow_renderings_has_the_time_too(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+    source.takes = 1.0
     feed.current(source)
-    assert feed.version == 2
+    clock.now += 20
+    assert feed.current(source) == b'{"now":1021,"a":1}'
+    assert source.renders == 1
 
 
 def test_slow_rendering_is_rare(feed: StatusFeed, source: Source, clock: HandClock) -> None:
@@ -80,13 +89,13 @@ async def test_viewers_share_messages(feed: StatusFeed, source: Source, clock: H
     async with AsyncExitStack() as stack:
         for _ in range(50):
             await stack.enter_async_context(feed.viewing(source))
-        assert {await feed.after(0) for _ in range(50)} == {(1, b"now {}")}
-        waiting = [asyncio.create_task(feed.after(1)) for _ in range(50)]
+        assert {await feed.after(0, source) for _ in range(50)} == {("status", b'{"now":1000,"a":1}', 1)}
+        waiting = [asyncio.create_task(feed.after(1, source)) for _ in range(50)]
         await asyncio.sleep(0)
-        renders, source.content = source.renders, b"[]"
+        renders, source.content = source.renders, b'{"a":2}'
         clock.now += URGENT_SECONDS  # so that it is due at once
         feed.wake()
-        assert set(await asyncio.gather(*waiting)) == {(2, b"now []")}
+        assert set(await asyncio.gather(*waiting)) == {("status", b'{"now":1001,"a":2}', 2)}
         assert source.renders == renders + 1
 
 
@@ -96,10 +105,52 @@ async def test_failed_rendering_ends_no_stream(feed: StatusFeed, source: Source,
         clock.now += URGENT_SECONDS
         feed.wake()
         await wait_until(lambda: source.renders > 1, 5)
-        source.content = b"[]"
+        source.content = b'{"a":2}'
         clock.now += URGENT_SECONDS
         feed.wake()
-        assert await feed.after(1) == (2, b"now []")
+        assert await feed.after(1, source) == ("status", b'{"now":1002,"a":2}', 2)
+
+
+async def test_sign_of_life_needs_no_rendering(
+    feed: StatusFeed, source: Source, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "LIFE_SECONDS", 0.01)
+    source.takes = 1.0  # so that the next rendering is far away
+    async with feed.viewing(source):
+        await wait_until(lambda: source.renders == 2, 5)
+        clock.now += 5
+        assert await feed.after(1, source) == ("alive", b'{"now":1007}', 1)
+        assert source.renders == 2
+
+
+async def test_late_viewer_gets_the_times_of_now(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+    source.takes = 1.0  # so that the next rendering is far away
+    async with feed.viewing(source), feed.viewing(source):
+        await wait_until(lambda: source.renders == 2, 5)
+        clock.now += 50
+        assert await feed.after(0, source) == ("status", b'{"now":1052,"a":1}', 1)
+        assert source.renders == 2
+
+
+async def test_status_that_cannot_be_rendered_looks_dead(
+    feed: StatusFeed, source: Source, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "LIFE_SECONDS", 0.01)
+    async with feed.viewing(source):
+        await feed.after(0, source)
+        renders, source.content = source.renders, b""
+        clock.now += URGENT_SECONDS
+        feed.wake()
+        await wait_until(lambda: source.renders > renders, 5)
+        waiting = [asyncio.create_task(feed.after(version, source)) for version in (0, 1)]
+        await asyncio.sleep(0.05)  # several times LIFE_SECONDS
+        assert not any(each.done() for each in waiting)
+        with pytest.raises(ValueError, match="cannot"):
+            feed.current(source)
+        source.content = b'{"a":1}'
+        clock.now += URGENT_SECONDS
+        feed.wake()
+        assert await asyncio.gather(*waiting) == [("status", b'{"now":1002,"a":1}', 1), ("alive", b'{"now":1002}', 1)]
 
 
 async def test_nothing_is_rendered_without_viewers(feed: StatusFeed, source: Source, clock: HandClock) -> None:
@@ -112,17 +163,17 @@ async def test_nothing_is_rendered_without_viewers(feed: StatusFeed, source: Sou
         await asyncio.sleep(0)
     assert source.renders == renders
     async with feed.viewing(source):
-        assert await feed.after(0) == (feed.version, b"now {}")
+        assert await feed.after(0, source) == ("status", b'{"now":1100,"a":1}', feed.version)
         assert source.renders > renders, "not what the last viewer saw"
 
 
 async def test_closed_feed_ends_streams(feed: StatusFeed, source: Source) -> None:
     async with feed.viewing(source):
-        waiting = asyncio.create_task(feed.after(1))
+        waiting = asyncio.create_task(feed.after(1, source))
         await asyncio.sleep(0)
         await feed.close()
         assert await waiting is None
-        assert await feed.after(0) is None
+        assert await feed.after(0, source) is None
 
 
 async def test_viewers_are_bounded(feed: StatusFeed, source: Source) -> None:

@@ -21,6 +21,8 @@ from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
 from tests.support.clock import HandClock
 
+SWEEP_SECONDS = 2.0
+
 
 class Watched:
     """One proxy's monitor and what it observes."""
@@ -30,7 +32,7 @@ class Watched:
         self.local_stats = LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
         self.store = SummaryStore(url, PREFIX, 5.0)
         self.detector = EventDetector(name, clock)
-        self.feed = StatusFeed(clock, bytes)
+        self.feed = StatusFeed(clock)
         self.monitor = StatusMonitor(
             name,
             self.store,
@@ -40,6 +42,7 @@ class Watched:
             self.detector,
             self.feed,
             is_draining=lambda: False,
+            sweep_seconds=SWEEP_SECONDS,
             clock=clock,
         )
 
@@ -122,3 +125,41 @@ async def test_open_breaker_is_an_event(redis: RedisServer) -> None:
         one.local_stats.pairs[pair("en>de")].outliers.clear()
         await one.monitor.tick()
         assert one.events[-1] == "breaker-closed"
+
+
+async def test_sweep_holds_until_the_next_is_due(redis: RedisServer) -> None:
+    clock = HandClock()
+    async with watched("one", redis.url, clock) as one:
+        one.parts.registry.swept_at = clock.now = 1100.0
+        await one.monitor.tick()
+        clock.now += SWEEP_SECONDS / 2
+        assert one.monitor.known_at == clock.now
+        clock.now += 20
+        assert one.monitor.known_at == 1100 + SWEEP_SECONDS
+
+
+async def test_failed_reads_make_what_is_known_older(own_redis: RedisServer) -> None:
+    clock = HandClock()
+    async with watched("one", own_redis.url, clock) as one:
+
+        async def pass_seconds(count: int) -> None:
+            for _ in range(count):
+                clock.now += 1
+                one.parts.registry.swept_at = clock.now
+                await one.monitor.tick()
+
+        await one.parts.registry.sync_changes()
+        await one.monitor.tick()
+        await one.store.close()
+        own_redis.server.kill()
+        await pass_seconds(30)
+        assert one.parts.registry.redis_error is None
+        assert one.monitor.known_at == 1000, "the others' figures, of which nobody says that they are old"
+        await one.parts.registry.sync_changes()
+        assert one.parts.registry.redis_error is not None
+        assert one.monitor.known_at == clock.now, "it is said that Redis is away"
+        await pass_seconds(100)
+        own_redis.start()
+        await one.parts.registry.sync_changes()
+        assert one.parts.registry.redis_error is None
+        assert one.monitor.known_at == clock.now, "it was said until now"

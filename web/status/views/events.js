@@ -6,8 +6,9 @@ import { RunbookLink } from "./runbook_link.js";
 
 const SHOWN = 12;
 
-export function Events({ state, actions, text, format }) {
-  const { events, now } = state.status;
+export function Events({ state, actions, text, format, fresh }) {
+  const { events } = state.status;
+  const now = fresh.serverNow;
   const shown = state.showsAllEvents ? events : events.slice(0, SHOWN);
   return html`<section class="card" aria-labelledby="events-title">
     <h2 id="events-title">${text("events.title")}</h2>

@@ -1,19 +1,17 @@
-// The top of the page: the fleet's status, the connection, the token and the language of the interface.
+// The top of the page: the verdict and its age, the connection, the token and the language of the interface.
 
 import { InterfaceLanguage } from "../../common/interface_language.js";
 import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 
-const LEVELS = { ok: "ok", degraded: "warn", down: "bad" };
-
-export function Header({ state, actions, text, format, issues }) {
-  const { status, connection, token } = state;
-  const fleet = status?.status;
+export function Header({ state, actions, text, format, fresh, asOf, issues, verdict }) {
+  const { connection, token } = state;
   return html`
     <header class="top">
       <p class="brand"><a href=".">Pairway</a></p>
-      ${fleet && html`<p id="fleet-status" class=${`fleet ${LEVELS[fleet]}`}><${Level} level=${LEVELS[fleet]} />${text(`fleet.${fleet}`)}</p>`}
-      <p id="connection" class=${`connection ${connection}`}>${connectionText(state, text, format)}</p>
+      ${verdict && html`<p id="fleet-status" class=${`fleet ${verdict.level}`}><${Level} level=${verdict.level} />${verdict.words}</p>`}
+      <p id="connection" class=${`connection ${connection}`}>${text(`connection.${connection}`)}</p>
+      ${verdict && html`<p id="age" class=${`connection ${fresh.level}`}>${text("age", { time: asOf, ago: format.ago(fresh.age) })}</p>`}
       <nav aria-label=${text("nav")}>
         ${(token || state.config.keys) &&
         html`<button id="token-button" class="button" type="button" onClick=${token ? () => actions.useToken("") : actions.askForToken}>
@@ -22,13 +20,12 @@ export function Header({ state, actions, text, format, issues }) {
         <${InterfaceLanguage} language=${state.interfaceLanguage} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
       </nav>
       <p class="visually-hidden" role="status">
-        ${fleet && `${text(`fleet.${fleet}`)}. ${issues.length ? text("issues.count", { count: format.count(issues.length) }) : text("issues.none")}`}
+        ${verdict && `${verdict.words}. ${verdict.isKnown ? issuesText(issues, text, format) : ""}`}
       </p>
     </header>
   `;
 }
 
-function connectionText({ connection, receivedAt }, text, format) {
-  if (connection !== "lost" || !receivedAt) return text(`connection.${connection}`);
-  return text("connection.lost.since", { time: format.time(receivedAt, receivedAt) });
+function issuesText(issues, text, format) {
+  return issues.length ? text("issues.count", { count: format.count(issues.length) }) : text("issues.none");
 }

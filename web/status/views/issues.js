@@ -1,4 +1,4 @@
-// What is wrong now.
+// What is wrong now, or was when the server last said it.
 
 import { html } from "../../common/view.js";
 import { Level } from "./level.js";
@@ -6,16 +6,19 @@ import { RunbookLink } from "./runbook_link.js";
 
 /** The most that are named at once; the others stand in the lists below. */
 const MAX_ISSUES = 12;
+const NOW = { title: "issues.title", none: "issues.none" };
+const THEN = { title: "issues.title.then", none: "issues.none.then" };
 
-export function Issues({ text, format, actions, issues }) {
+export function Issues({ text, format, actions, issues, verdict, asOf }) {
+  const names = verdict.isKnown ? NOW : THEN;
   if (issues.length === 0) {
-    return html`<section class="card fine" aria-labelledby="issues-title">
-      <h2 id="issues-title"><${Level} level="ok" />${text("issues.none")}</h2>
+    return html`<section class=${`card fine ${verdict.isKnown ? "" : "then"}`} aria-labelledby="issues-title">
+      <h2 id="issues-title"><${Level} level=${verdict.isKnown ? "ok" : "off"} />${text(names.none, { time: asOf })}</h2>
     </section>`;
   }
   const more = issues.length - MAX_ISSUES;
   return html`<section class="card issues" aria-labelledby="issues-title">
-    <h2 id="issues-title">${text("issues.title")}</h2>
+    <h2 id="issues-title">${text(names.title, { time: asOf })}</h2>
     <ul>
       ${issues.slice(0, MAX_ISSUES).map(
         (issue) => html`<li key=${`${issue.kind} ${issue.subject}`} class=${issue.level}>

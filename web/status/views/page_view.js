@@ -1,7 +1,6 @@
 // The whole page, what is worst first.
 
 import { Fragment, html } from "../../common/view.js";
-import { findIssues } from "../logic/issues.js";
 import { Charts } from "./charts.js";
 import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
 import { Events } from "./events.js";
@@ -11,20 +10,32 @@ import { Pairs } from "./pairs.js";
 import { Proxies } from "./proxies.js";
 import { Replicas } from "./replicas.js";
 
-/** @param {{state: object, actions: object, text: (name: string, values?: object) => string, format: object}} properties */
+/** What stands in place of the first status. */
+const WAITING = { locked: "locked", lost: "waiting.lost" };
+
+/**
+ * @param {object} properties
+ * @param {object} properties.state
+ * @param {object} properties.actions
+ * @param {(name: string, values?: object) => string} properties.text
+ * @param {object} properties.format
+ * @param {object} properties.fresh how old the status is
+ * @param {string} properties.asOf the time of the status, in words
+ * @param {object[]} properties.issues
+ * @param {object | null} properties.verdict
+ */
 export function PageView(properties) {
   const { state, text } = properties;
   const { status } = state;
-  const issues = status ? findIssues(status) : [];
   return html`<${Fragment}>
-    <${Header} ...${properties} issues=${issues} />
+    <${Header} ...${properties} />
     <main>
       <h1 class="visually-hidden">${text("title")}</h1>
       <${Changed} ...${properties} />
-      ${!status && html`<p class="waiting">${text(state.connection === "locked" ? "locked" : "waiting")}</p>`}
+      ${!status && html`<p class="waiting">${text(WAITING[state.connection] ?? "waiting")}</p>`}
       ${status &&
       html`<${Fragment}>
-        <${Issues} ...${properties} issues=${issues} />
+        <${Issues} ...${properties} />
         <${Charts} ...${properties} />
         <div class="columns">
           <div>

@@ -4,8 +4,9 @@ import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
 
-export function Proxies({ state, text, format }) {
-  const { proxies, redis, redis_runbook: runbook, now } = state.status;
+export function Proxies({ state, text, format, fresh }) {
+  const { proxies, redis, redis_runbook: runbook } = state.status;
+  const now = fresh.serverNow;
   const hasLeader = proxies.some(({ leader }) => leader);
   return html`<section class="card" aria-labelledby="proxies-title">
     <h2 id="proxies-title">${text("proxies.title")}</h2>

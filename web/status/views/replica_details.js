@@ -4,8 +4,8 @@ import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
 
-export function ReplicaDetails({ state, actions, text, format, replica }) {
-  const now = state.status.now;
+export function ReplicaDetails({ state, actions, text, format, replica, fresh }) {
+  const now = fresh.serverNow;
   const canOperate = state.status.can_operate;
   return html`<div class="details">
     <p class="details-head">

@@ -28,6 +28,7 @@ const WARNINGS = new Set([
 const PROBLEMS = new Set([
   "unreachable",
   "cut-off",
+  "cancelled",
   "key-required",
   "key-refused",
   "pair-refused",
@@ -50,6 +51,8 @@ const KEY_PROBLEMS = new Set(["key-required", "key-refused"]);
 const PASSING_PROBLEMS = new Set(["unreachable", "cut-off", "request-timeout", "rate-limited", "replica-failed", "deadline-exceeded"]);
 const SERVER_ERROR = 500;
 const NEVER_PASSING = new Set(["internal", "unusable-output"]);
+// These say themselves when to come again, whatever the list of languages says.
+const NO_OUTAGES = new Set(["overloaded", "rate-limited"]);
 /** Seconds until the next try where the server names none. */
 const DEFAULT_RETRY_SECONDS = 3;
 
@@ -58,8 +61,9 @@ export function warningText({ code, message, values = [] }, text) {
   return WARNINGS.has(code) ? text(`warning.${code}`, { values: values.join(", ") }) : message || code;
 }
 
-/** Returns a problem in words. */
-export function problemText(problem, text) {
+/** Returns a problem in words; without a network nothing else is to blame. */
+export function problemText(problem, text, isOnline = true) {
+  if (problem.code === "unreachable" && !isOnline) return text("problem.offline");
   if (PROBLEMS.has(problem.code)) return text(`problem.${problem.code}`);
   return problem.detail || text("problem.unknown", { status: problem.status });
 }
@@ -79,4 +83,9 @@ export function secondsToRetry(problem) {
   if (problem.retryAfter !== null) return Math.max(1, problem.retryAfter);
   const passes = PASSING_PROBLEMS.has(problem.code) || (problem.status >= SERVER_ERROR && !NEVER_PASSING.has(problem.code));
   return passes ? DEFAULT_RETRY_SECONDS : null;
+}
+
+/** Returns whether a problem passes as soon as the server, or the pair of languages, is there again. */
+export function isOutage(problem) {
+  return secondsToRetry(problem) !== null && !NO_OUTAGES.has(problem.code);
 }

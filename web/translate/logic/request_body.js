@@ -1,5 +1,8 @@
 // The request of a state: the body of POST /translate, and the same as a command for a terminal.
 
+/** Formats of a text, as the API names them. */
+export const FORMATS = Object.freeze(["text", "html", "markdown"]);
+
 /**
  * Returns the body of the request.
  * @param {{text: string, source: string, target: string, format: string, terms: import("./terms.js").Term[]}} state
@@ -12,6 +15,11 @@ export function requestBody({ text, source, target, format, terms }) {
   if (kept.length) body.do_not_translate = [...new Set(kept)];
   if (translated.length) body.terms = Object.fromEntries(translated.map((each) => [each.source.trim(), each.target.trim()]));
   return body;
+}
+
+/** Returns whether two requests ask the same. */
+export function isSameRequest({ text, ...one }, { text: otherText, ...other }) {
+  return text === otherText && JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Returns the request as a curl command. A key is named, never shown. */

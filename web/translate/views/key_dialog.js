@@ -18,7 +18,7 @@ export function KeyDialog({ state, actions, text }) {
       </label>
       <p class="buttons">
         ${state.key && html`<button id="forget-key" class="button" type="button" onClick=${() => actions.useKey("", false)}>${text("key.forget")}</button>`}
-        <button id="cancel-key" class="button outlined" type="button" onClick=${actions.closeKey}>${text("key.cancel")}</button>
+        <button id="cancel-key" class="button outlined" type="button" onClick=${actions.closeKey}>${text("cancel")}</button>
         <button id="use-key" class="button primary" type="submit">${text("key.use")}</button>
       </p>
     </form>

@@ -2,15 +2,17 @@
 
 import { html } from "../../common/view.js";
 import { languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
+import { isDone } from "../logic/shown.js";
 import { knownSource } from "../state.js";
 import { Icon } from "./icons.js";
 
 export function LanguageBar({ state, actions, text }) {
-  const canSwap = knownSource(state) && servedSource(state.languages, state.target);
+  const isReady = isDone(state) || !state.text.trim();
+  const canSwap = isReady && knownSource(state) && servedSource(state.languages, state.target);
   return html`
     <div class="languages">
       <${SourceSelect} state=${state} actions=${actions} text=${text} />
-      <button id="swap" class="button round" type="button" disabled=${!canSwap} onClick=${actions.swap} title=${text("swap")}>
+      <button id="swap" class="button round" type="button" aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} title=${text("swap")}>
         <${Icon} name="swap" /><span class="visually-hidden">${text("swap")}</span>
       </button>
       <${TargetSelect} state=${state} actions=${actions} text=${text} />

@@ -1,12 +1,11 @@
 // Below the panes: the format of the text, and what opens the panels.
 
 import { html } from "../../common/view.js";
+import { FORMATS } from "../logic/request_body.js";
 import { usedTerms } from "../logic/terms.js";
 import { HistoryPanel } from "./history_panel.js";
 import { Icon } from "./icons.js";
 import { TermsPanel } from "./terms_panel.js";
-
-const FORMATS = ["text", "html", "markdown"];
 
 export function Options({ state, actions, text }) {
   const count = usedTerms(state.terms);

@@ -1,6 +1,7 @@
 // The whole page.
 
 import { Fragment, html } from "../../common/view.js";
+import { problemText } from "../logic/messages.js";
 import { Header } from "./header.js";
 import { KeyDialog } from "./key_dialog.js";
 import { LanguageBar } from "./language_bar.js";
@@ -15,9 +16,7 @@ export function PageView(properties) {
     <${Header} ...${properties} />
     <main>
       <h1 class="visually-hidden">${text("title")}</h1>
-      ${state.languagesLoaded &&
-      state.languages.length === 0 &&
-      html`<p id="no-languages" class="notice" role="status">${text("languages.none")}</p>`}
+      <div role="status"><${NoLanguages} ...${properties} /></div>
       <div class="card">
         <${LanguageBar} ...${properties} />
         <div class="panes">
@@ -30,4 +29,11 @@ export function PageView(properties) {
     <footer><p>${text("footer", { version: state.config.version })}</p></footer>
     <${KeyDialog} ...${properties} />
   <//>`;
+}
+
+function NoLanguages({ state, text }) {
+  const { languages, languagesLoaded, languagesProblem } = state;
+  if (languages.length > 0 || !(languagesLoaded || languagesProblem)) return null;
+  const why = languagesProblem && problemText(languagesProblem, text, state.isOnline);
+  return html`<p id="no-languages" class="notice">${why ? text("languages.failed", { why }) : text("languages.none")}</p>`;
 }

@@ -1,6 +1,7 @@
 // The pane for the text.
 
 import { Fragment, html } from "../../common/view.js";
+import { insertText } from "../elements.js";
 import { directionOf, languageName } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
@@ -78,16 +79,21 @@ function paste(event, state, actions) {
   const clean = rich && cleanHtml(rich);
   if (!clean) return;
   event.preventDefault();
-  const area = event.target;
-  area.setRangeText(clean, area.selectionStart, area.selectionEnd, "end");
-  actions.setText(area.value);
+  insertText(event.target, clean);
+  actions.setText(event.target.value);
 }
 
 // Pasted, dropped and filled in texts are whole at once.
 const WHOLE_TEXTS = new Set([undefined, "insertFromPaste", "insertFromDrop"]);
 
+const UNDONE_TEXTS = new Set(["historyUndo", "historyRedo"]);
+
 function noteInput({ target, inputType, isComposing }, actions) {
-  if (WHOLE_TEXTS.has(inputType)) actions.setText(target.value);
+  if (UNDONE_TEXTS.has(inputType)) {
+    // Chromium selects a text that comes back, so that the next key would take it away again.
+    if (target.selectionEnd - target.selectionStart === target.value.length) target.setSelectionRange(target.value.length, target.value.length);
+    actions.undoText(target.value);
+  } else if (WHOLE_TEXTS.has(inputType)) actions.setText(target.value);
   else actions.typeText(target.value, isComposing);
 }
 

@@ -5,6 +5,7 @@ import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { isTooLong } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
+import { isDone, isStale } from "../logic/shown.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
 
@@ -17,7 +18,7 @@ export function TargetPane({ state, actions, text }) {
       <div role="status"><${Warnings} state=${state} text=${text} /></div>
       <${Failure} state=${state} actions=${actions} text=${text} />
       <div class="pane-foot">
-        <p id="status" class="detected">${statusText(state, text)}</p>
+        <${Progress} state=${state} actions=${actions} text=${text} />
         <${Tools} state=${state} actions=${actions} text=${text} />
       </div>
     </div>
@@ -25,31 +26,25 @@ export function TargetPane({ state, actions, text }) {
 }
 
 function Translation({ state, text }) {
-  const { translation, target } = state;
-  const result = translation?.result;
+  const { translation } = state;
+  const { format = "text", target_lang: target = state.target } = translation?.request ?? {};
   const stale = isStale(state) ? " stale" : "";
-  if (translation?.format === "html" && state.showsPreview && result) {
+  if (format === "html" && state.showsPreview && translation.result) {
     return html`<${Preview} content=${translation.text} language=${target} title=${text("translation.preview")} stale=${stale} />`;
   }
-  const isSource = translation?.format === "html";
   return html`<div
     id="translation"
-    class=${`output${(translation?.format ?? "text") === "text" ? "" : " code"}${stale}`}
+    class=${`output${format === "text" ? "" : " code"}${stale}`}
     role="region"
     tabindex="0"
     aria-label=${text("translation")}
     aria-live="polite"
     aria-busy=${state.isBusy ? "true" : "false"}
     lang=${target}
-    dir=${isSource ? "ltr" : directionOf(target)}
+    dir=${format === "html" ? "ltr" : directionOf(target)}
   >${translation
     ? html`${translation.text}<span class="rest" aria-hidden="true">${translation.rest}</span>`
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
-}
-
-// What is shown is the translation of another text, and no newer one comes.
-function isStale(state) {
-  return Boolean(state.translation && (state.failure || isTooLong(state)));
 }
 
 /** Is rendered only for other content, because reading a long one takes a while. */
@@ -70,8 +65,9 @@ function previewDocument(translation, target) {
 
 function Warnings({ state, text }) {
   const warnings = state.translation?.result?.warnings ?? [];
-  if (!warnings.length) return null;
-  return html`<ul id="warnings" class="warnings" aria-label=${text("warnings")}>
+  // Those of an older text stay, dimmed, only while a newer one is on its way, so that nothing jumps at each key.
+  if (!warnings.length || (isStale(state) && !isComing(state))) return null;
+  return html`<ul id="warnings" class=${isStale(state) ? "warnings stale" : "warnings"} aria-label=${text("warnings")}>
     ${warnings.map((each) => html`<li data-code=${each.code}><${Icon} name="warning" /><span>${warningText(each, text)}</span></li>`)}
   </ul>`;
 }
@@ -80,17 +76,16 @@ function Failure({ state, actions, text }) {
   const { failure, isOnline } = state;
   if (!failure) return null;
   const { problem, seconds, retries } = failure;
-  const words = problem.code === "unreachable" && !isOnline ? text("problem.offline") : problemText(problem, text);
+  const words = problemText(problem, text, isOnline);
   // Somebody who begins to type has done nothing wrong.
-  const isMild = problem.code === "language-undetected";
+  const isMild = ["language-undetected", "cancelled"].includes(problem.code);
   return html`<div id="failure" class=${isMild ? "failure mild" : "failure"} data-code=${problem.code}>
     <p role="alert">${words} ${problemDetail(problem) && html`<span class="detail">${problemDetail(problem)}</span>`}</p>
     ${needsKey(problem) &&
     html`<p class="retry"><button id="enter-key" class="button outlined small" type="button" onClick=${actions.askForKey}>${text("key.enter")}</button></p>`}
-    ${seconds !== null &&
-    isOnline &&
+    ${(problem.code === "cancelled" || (seconds !== null && isOnline)) &&
     html`<p class="retry">
-      <span id="countdown" data-seconds=${seconds}>${waitText(seconds, retries, state.interfaceLanguage, text)}</span>
+      ${seconds !== null && html`<span id="countdown" data-seconds=${seconds}>${waitText(seconds, retries, state.interfaceLanguage, text)}</span>`}
       <button id="try-again" class="button outlined small" type="button" onClick=${actions.tryAgain}>${text("retry.now")}</button>
     </p>`}
   </div>`;
@@ -106,8 +101,22 @@ function waitText(seconds, retries, language, text) {
   return text(retries ? "retry.in" : "retry.wait", { seconds });
 }
 
+function Progress({ state, actions, text }) {
+  const { isSlow } = state;
+  return html`<div class="detected">
+    <p id="status">${isSlow ? "" : statusText(state, text)}</p>
+    <p id="slow" role="status">${isSlow ? text("status.slow") : ""}</p>
+    ${isSlow && html`<button id="cancel" class="button small" type="button" onClick=${actions.cancel}>${text("cancel")}</button>`}
+  </div>`;
+}
+
+// A newer translation is on its way, or will be after the next pause.
+function isComing(state) {
+  return state.isBusy || (isStale(state) && !state.failure && !isTooLong(state));
+}
+
 function statusText(state, text) {
-  if (state.isBusy) return text("status.busy");
+  if (isComing(state)) return text("status.busy");
   const route = state.translation?.result?.route ?? [];
   if (route.length < 3) return "";
   const name = languageName(route[1], state.interfaceLanguage);
@@ -116,11 +125,11 @@ function statusText(state, text) {
 
 function Tools({ state, actions, text }) {
   const { translation, copied } = state;
-  const isDone = Boolean(translation?.result) && !isStale(state);
-  const isHtml = translation?.format === "html";
+  const isWhole = isDone(state);
+  const isHtml = translation?.request.format === "html";
   return html`<div class="tools" role="group" aria-label=${text("tools")}>
     ${isHtml &&
-    isDone &&
+    isWhole &&
     html`<button
       id="preview"
       class="button small"
@@ -130,7 +139,7 @@ function Tools({ state, actions, text }) {
     >
       ${text("preview")}
     </button>`}
-    <${Tool} id="copy" icon="copy" name="copy" disabled=${!isDone} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
+    <${Tool} id="copy" icon="copy" name="copy" disabled=${!isWhole} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
     <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || !actions.canLink(state.text)} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
     <${Tool} id="copy-curl" icon="terminal" name="copy.curl" disabled=${!state.text.trim()} isDone=${copied === "curl"} onClick=${actions.copyCurl} text=${text} />
     <span class="visually-hidden" role="status">${copied ? text("copied") : ""}</span>

@@ -18,7 +18,6 @@ from proxy.fleet.discovery import Discovery
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.feed import stamped
 from tests.proxy.fleet.registries import A, B, ProxyParts, proxy_at
 from tests.proxy.proxies import RunningProxy, nowhere, proxy
 from tests.proxy.samples import models, pair, replica, snapshot
@@ -236,7 +235,9 @@ async def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert shown["replicas"][0]["why"] == "ref"
 
 
-def test_stamp_adds_the_time() -> None:
-    found = json.loads(stamped(b'{"status":"ok"}'))
-    assert abs(found.pop("now") - time.time()) < 60
-    assert found == {"status": "ok"}
+async def test_times_name_the_last_sweep() -> None:
+    async with proxy(URLS, probe_interval=60) as running:
+        running.context.fleet.registry.swept_at = 1000.0
+        found = json.loads(fleet_view.LiveStatus(running.context).times())
+        assert found["known_at"] == 1060, "when the next was due"
+        assert abs(found["now"] - time.time()) < 60

@@ -1,0 +1,44 @@
+// What actions do to the page's elements: the focus, the clipboard, and changes of the text that Ctrl+Z takes back.
+
+const TEXT = "source-text";
+
+/** Gives a control the focus, where the one that had it goes away. */
+export function focusOn(id) {
+  document.getElementById(id)?.focus();
+}
+
+/** Puts a text in place of the whole text; the focus stays where it is. */
+export function replaceText(text) {
+  const area = document.getElementById(TEXT);
+  const focused = document.activeElement;
+  area.focus({ preventScroll: true });
+  area.select();
+  insertText(area, text);
+  focused?.focus({ preventScroll: true });
+}
+
+/** Puts a text in place of what is selected in a field that has the focus. */
+export function insertText(area, text) {
+  const { value, selectionStart, selectionEnd } = area;
+  const wanted = value.slice(0, selectionStart) + text + value.slice(selectionEnd);
+  if (value === wanted) return;
+  // As HTML, because Chromium takes a minute for four thousand lines of text; the field makes the same text of it.
+  const html = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const isInserted = text === "" ? document.execCommand("delete") : document.execCommand("insertHTML", false, html);
+  if (!isInserted) document.execCommand("insertText", false, text);
+  // A browser without these commands, or one that made another text of it.
+  if (area.value !== wanted) area.value = wanted;
+}
+
+/** Copies where browsers have no clipboard object, which is without TLS. */
+export function copyBySelection(text) {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "visually-hidden";
+  const focused = document.activeElement;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  focused?.focus();
+}

@@ -1,0 +1,83 @@
+// Keeps the list of languages, and tells when what failed can be tried again.
+
+import { asProblem, unreachable } from "../common/problem.js";
+import { firstTarget, servedSource, targetOptions } from "./logic/languages.js";
+import { isOutage } from "./logic/messages.js";
+import { knownSource } from "./state.js";
+
+/** How often a visible page asks what the fleet serves. */
+export const USUAL_MS = 30_000;
+/** The same while something fails: so long does nobody wait for nothing. */
+export const FAILING_MS = 3000;
+/** The list takes milliseconds; a server that gives none in this time hangs. */
+export const LIMIT_MS = 10_000;
+
+export class LanguageWatch {
+  #parts;
+  #timer = null;
+  #abort = null;
+  #isServed = false;
+
+  /**
+   * @param {object} parts
+   * @param {{state: object, update: (changes: object) => void}} parts.store
+   * @param {import("./translation_client.js").TranslationClient} parts.client
+   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
+   * @param {readonly string[]} parts.preferred the person's languages
+   * @param {() => boolean} parts.isVisible
+   * @param {() => void} parts.onFirstTarget a target is chosen, as there was none
+   * @param {() => void} parts.onServed the pair is served, and was not when asked before
+   */
+  constructor(parts) {
+    this.#parts = parts;
+  }
+
+  /** Asks now, and then from time to time; a page that nobody sees asks nothing. */
+  async refresh() {
+    const { clock, store, isVisible } = this.#parts;
+    clock.clearTimeout(this.#timer);
+    if (!isVisible()) return;
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
+    const problem = await this.#ask(abort);
+    if (this.#abort !== abort) return;
+    store.update({ languagesProblem: problem });
+    this.#noteServed();
+    const { failure, languages } = store.state;
+    const fails = problem !== null || languages.length === 0 || (failure && isOutage(failure.problem));
+    this.#timer = clock.setTimeout(() => this.refresh(), fails ? FAILING_MS : USUAL_MS);
+  }
+
+  // Returns what went wrong, or null.
+  async #ask(abort) {
+    const { clock, client } = this.#parts;
+    const limit = clock.setTimeout(() => abort.abort(), LIMIT_MS);
+    try {
+      const languages = await client.languages(abort.signal);
+      if (this.#abort === abort) this.#keep(languages);
+      return null;
+    } catch (error) {
+      return abort.signal.aborted ? unreachable() : asProblem(error);
+    } finally {
+      clock.clearTimeout(limit);
+    }
+  }
+
+  #keep(languages) {
+    const { store, preferred, onFirstTarget } = this.#parts;
+    const { target } = store.state;
+    const first = target || firstTarget(languages, target, preferred);
+    store.update({ languages, languagesLoaded: true, target: first });
+    if (first !== target) onFirstTarget();
+  }
+
+  #noteServed() {
+    const { store, onServed } = this.#parts;
+    const { state } = store;
+    const options = targetOptions(state.languages, servedSource(state.languages, knownSource(state)), state.interfaceLanguage);
+    const was = this.#isServed;
+    this.#isServed = state.languagesProblem === null && options.some(({ lang, ready }) => ready && lang === state.target);
+    if (this.#isServed && !was) onServed();
+  }
+}

@@ -1,0 +1,16 @@
+// Whether what is shown is what was asked: a translation carries the request that it answers.
+
+import { isSameRequest, requestBody } from "./request_body.js";
+
+/** Returns whether the whole translation of the present text is shown. */
+export function isDone(state) {
+  const { translation } = state;
+  return Boolean(translation?.result) && isSameRequest(translation.request, requestBody(state));
+}
+
+/** Returns whether what is shown is not, and is not becoming, the translation of the present text. */
+export function isStale(state) {
+  const { translation, isBusy } = state;
+  if (!translation || isDone(state)) return false;
+  return !isBusy || !isSameRequest(translation.request, requestBody(state));
+}
