@@ -58,8 +58,10 @@ def main() -> int:
             # It imports vLLM while this process does; without it engines do so themselves.
             with suppress(ForkServerError):
                 fork_server.start()
-        running.run()
-        fork_server.stop()
+        try:
+            running.run()
+        finally:  # after a signal too: an engine that starts now would have no mark
+            fork_server.stop()
     return 0 if running.started else 1
 
 

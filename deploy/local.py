@@ -26,7 +26,7 @@ import httpx
 
 from deploy import redis_server
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
-from deploy.process import ManagedProcess
+from deploy.process import ManagedProcess, rotate_log
 from deploy.readiness import ReadinessMonitor
 from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
@@ -162,7 +162,9 @@ class Launcher:
             return
         logs = self.run_dir / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        self.fork_server = ForkServer(self.commands[FORK_SERVER], self.environment, logs / "fork-server.log")
+        log = logs / "fork-server.log"
+        rotate_log(log)
+        self.fork_server = ForkServer(self.commands[FORK_SERVER], self.environment, log)
         # Without it the API servers say so in their logs, and start by exec.
         with contextlib.suppress(ForkServerError):
             self.fork_server.start()
@@ -228,7 +230,7 @@ class Launcher:
             stop_seconds=STOP_SECONDS[kind],
             fork_server=fork_server,
         )
-        child.rotate_log()
+        rotate_log(log)
         return child
 
     async def _start(self, supervising: asyncio.TaskGroup, server: SupervisedServer) -> None:

@@ -96,15 +96,10 @@ class ManagedProcess:
             OSError: the command cannot be run.
         """
         if self.log.exists() and self.log.stat().st_size > MAX_LOG_BYTES:
-            self.rotate_log()
+            rotate_log(self.log)
         with self.log.open("a") as log:
             log.write(f"--- launcher: the server {self.end}; it is started again\n")
         self.start()
-
-    def rotate_log(self) -> None:
-        """Rename the log to ``….log.1``."""
-        if self.log.exists():
-            self.log.replace(self.log.with_suffix(".log.1"))
 
     async def wait(self) -> int | None:
         """Wait for the end; return the exit status, negative for a signal.
@@ -158,3 +153,9 @@ class ManagedProcess:
         """Return how the process ended, with the last lines of its log."""
         output = textwrap.indent(self.tail() or "(nothing)", "    ")
         return f"{self.end}; the end of {self.log}:\n{output}"
+
+
+def rotate_log(log: Path) -> None:
+    """Rename a log to ``….log.1``."""
+    if log.exists():
+        log.replace(log.with_suffix(".log.1"))

@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import reduction
 from typing import Any, Final
 
-from shared.runtime.forked_process import ForkedProcess, ForkServer, ForkServerError
+from shared.runtime.forked_process import ForkedProcess, ForkServer, ForkServerError, forking_errors
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +33,17 @@ def forking_engines(server: ForkServer | None) -> Generator[None]:
         return
     utils: Any = vllm_utils  # its name of the function is not meant for others
     original = utils.get_mp_context
-    utils.get_mp_context = lambda: EngineContext(original(), server)
+    if isinstance(original, partial):  # of a start that was cancelled and goes on in its thread
+        original = original.args[0]
+    utils.get_mp_context = partial(_forking_context, original, server)
     try:
         yield
     finally:
         utils.get_mp_context = original
+
+
+def _forking_context(original: Callable[[], Any], server: ForkServer) -> EngineContext:
+    return EngineContext(original(), server)
 
 
 class EngineContext:
@@ -70,17 +77,27 @@ class EngineProcess:
     _fork: ForkedProcess | None = field(default=None, init=False)
 
     def start(self) -> None:
-        """Fork it with the present environment, or spawn it."""
-        with os.fdopen(os.memfd_create("engine"), "w+b") as arguments:
+        """Fork it with the present environment, or spawn it.
+
+        Raises ForkServerError if this process stops, because nobody would look for the engine.
+        """
+        try:
+            self._fork = self._forked()
+        except ForkServerError as error:
+            if self.server.is_stopped:
+                raise
+            log.warning("engine not forked, so it imports by itself", extra={"why": str(error)})
+            self.spawned.start()
+
+    def _forked(self) -> ForkedProcess:
+        with forking_errors():
+            file = os.memfd_create("engine")
+        with os.fdopen(file, "w+b") as arguments:
             # vLLM registers its own way to pickle configurations there.
             reduction.dump({"name": self.name, **self.arguments}, arguments)
             arguments.flush()
             arguments.seek(0)
-            try:
-                self._fork = self.server.fork(MODULE, os.environ, [arguments.fileno(), 1, 2])
-            except ForkServerError as error:
-                log.warning("engine not forked, so it imports by itself", extra={"why": str(error)})
-                self.spawned.start()
+            return self.server.fork(MODULE, os.environ, [arguments.fileno(), 1, 2])
 
     @property
     def pid(self) -> int | None:

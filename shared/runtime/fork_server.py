@@ -78,11 +78,15 @@ class Server:
                         return None
                     if not data:
                         self._forget(key.fileobj)
-                    elif len(files) == REQUEST_DESCRIPTORS and (fork := self._fork(files)):
+                    elif fork := self._fork(files):
                         return fork
 
     def _fork(self, files: list[int]) -> Fork | None:
         """Fork; return its descriptors in the fork, None in the server."""
+        if len(files) < REQUEST_DESCRIPTORS:  # this process has too many open files
+            for file in files:
+                os.close(file)
+            return None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         text, go, alive, status, *streams = files
         pid = os.fork()
@@ -112,8 +116,10 @@ class Server:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            write_frame(self.statuses[pid], "c", os.waitstatus_to_exitcode(status))
-            os.close(self.statuses.pop(pid))
+            file = self.statuses.pop(pid, None)
+            if file is not None:  # else a child of a library
+                write_frame(file, "c", os.waitstatus_to_exitcode(status))
+                os.close(file)
 
     def _forget(self, client: socket.socket) -> None:
         self.selector.unregister(client)

@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -34,6 +34,17 @@ GO: Final = b"+"
 
 class ForkServerError(Exception):
     """No fork was made, and none will be."""
+
+
+@contextlib.contextmanager
+def forking_errors() -> Generator[None]:
+    """Raise ForkServerError where this machine lacks what forks need."""
+    try:
+        yield
+    except AttributeError as error:  # a Python built without memfd_create
+        raise ForkServerError(f"this Python cannot fork servers: {error}") from error
+    except OSError as error:
+        raise ForkServerError(f"the fork server cannot be used: {error}") from error
 
 
 class ForkedProcess:
@@ -116,12 +127,12 @@ class ForkServer:
 
     def start(self) -> None:
         """Start the process, whose imports take seconds; raises ForkServerError."""
-        with self._lock:
+        with self._lock, forking_errors():
             self._start()
 
     def wait_until_up(self) -> None:
         """Start it unless it runs; wait for its imports; raises ForkServerError."""
-        with self._lock:
+        with self._lock, forking_errors():
             self._wait_until_up()
 
     def stop(self) -> None:
@@ -140,7 +151,7 @@ class ForkServer:
         Raises ForkServerError; then the caller starts it by exec.
         """
         request = {"module": module, "environment": dict(environment), "path": sys.path, "new_session": new_session}
-        with self._lock, contextlib.ExitStack() as opened:
+        with self._lock, forking_errors(), contextlib.ExitStack() as opened:
             connection = self._wait_until_up()
             text = opened.enter_context(os.fdopen(os.memfd_create("fork"), "wb", buffering=0))
             text.write(json.dumps(request).encode())
@@ -190,8 +201,8 @@ class ForkServer:
         marks = {**dict.fromkeys(MARKS, NO_MARK), **KEEP_ENVIRONMENT}
         connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, contextlib.ExitStack() as opened:
-            errors = None if self.errors is None else opened.enter_context(self.errors.open("ab"))
             try:
+                errors = None if self.errors is None else opened.enter_context(self.errors.open("ab"))
                 self._process = subprocess.Popen(  # noqa: S603 - the caller's constant
                     [*self.command, str(theirs.fileno())],
                     env={**marks, **self.environment},
@@ -201,9 +212,9 @@ class ForkServer:
                     stderr=errors,
                     start_new_session=True,
                 )
-            except OSError as error:
+            except OSError:
                 connection.close()
-                raise ForkServerError(f"the fork server cannot be started: {error}") from error
+                raise
         self._connection, self._is_up = connection, False
         if self._is_stopped:  # meanwhile
             raise self._lost("it was stopped")

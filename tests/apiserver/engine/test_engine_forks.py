@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver.engine.engine_forks import EngineContext, EngineProcess
-from shared.runtime.forked_process import ForkServer
+from shared.runtime.forked_process import ForkServer, ForkServerError
 
 
 @dataclass
@@ -74,3 +74,19 @@ def test_engine_that_cannot_be_forked_is_spawned() -> None:
     process.join(1.0)
     process.kill()
     assert spawned.calls == ["start", "is_alive", "terminate", "join", "kill"]
+
+
+def test_engine_is_spawned_where_memory_has_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    process, spawned = started()
+    process.start()
+    assert spawned.calls == ["start"]
+
+
+def test_no_engine_is_spawned_while_the_server_stops() -> None:
+    """Its mark is gone by then, so nobody would end it."""
+    process, spawned = started()
+    process.server.stop()
+    with pytest.raises(ForkServerError):
+        process.start()
+    assert spawned.calls == []

@@ -185,6 +185,20 @@ def test_server_that_fails_again_and_again_is_given_up(site: Site) -> None:
         site.server.wait_until_up()
 
 
+def test_python_without_files_in_memory_forks_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some builds lack them; servers start by exec there."""
+    site.write("quiet", "pass")
+    monkeypatch.delattr(os, "memfd_create")
+    with pytest.raises(ForkServerError, match="memfd_create"):
+        site.fork("quiet")
+
+
+def test_place_of_output_that_is_missing_is_an_error(site: Site) -> None:
+    site.server = ForkServer(SCRIPT, site.environment, site.folder / "missing" / "errors")
+    with pytest.raises(ForkServerError, match="missing"):
+        site.server.start()
+
+
 def test_stop_ends_a_wait_for_imports(site: Site) -> None:
     """And no fork is made afterwards."""
     (site.folder / "endless.py").write_text("import time\ntime.sleep(600)\n")
