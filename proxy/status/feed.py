@@ -18,8 +18,11 @@ URGENT_SECONDS: Final = 1.0
 ROUTINE_SECONDS: Final = 2.0
 # A viewer to whom nothing was sent for so long gets a sign of life; it costs no rendering.
 LIFE_SECONDS: Final = 5.0
-# Rendering takes at most one part of so many of a core's time, also for a fleet of thousands.
+# Rendering takes at most one part of so many of a core's time, while the longest pause suffices for that.
 RENDER_SHARE: Final = 100
+# With a sign of life up to LIFE_SECONDS old, what a page shows stays below the 8 s from which it says that it is old.
+# A rendering seems slow also where the machine stood still meanwhile.
+LONGEST_PAUSE_SECONDS: Final = 4.0
 MAX_VIEWERS: Final = 200
 # When a refused viewer should ask again, in seconds.
 FULL_SECONDS: Final = 30.0
@@ -35,8 +38,11 @@ class StatusSource(Protocol):
         """Return the status without its times."""
         ...
 
-    def times(self) -> bytes:
-        """Return the time of now, and of what is known."""
+    def times(self, behind: float) -> bytes:
+        """Return the time of now, and of what is known.
+
+        The latter is at least ``behind`` seconds ago.
+        """
         ...
 
 
@@ -54,6 +60,7 @@ class StatusFeed:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._rendered_at = -math.inf
+        self._content_at = -math.inf
         self._stamped_at = -math.inf
         self._render_seconds = 0.0
         self._has_failed = False
@@ -71,7 +78,7 @@ class StatusFeed:
         self._urgent.set()
 
     def current(self, source: StatusSource) -> bytes:
-        """Return the status, rendered within the last second."""
+        """Return the status, rendered now if that is due."""
         if self._has_failed or self._clock() >= self.next_render_at(urgent=True):
             self._render(source)
         return self._stamped(source)
@@ -79,7 +86,7 @@ class StatusFeed:
     def next_render_at(self, *, urgent: bool) -> float:
         """Return the time of the next rendering."""
         pause = URGENT_SECONDS if urgent else ROUTINE_SECONDS
-        return self._rendered_at + max(pause, RENDER_SHARE * self._render_seconds)
+        return self._rendered_at + max(pause, min(LONGEST_PAUSE_SECONDS, RENDER_SHARE * self._render_seconds))
 
     @asynccontextmanager
     async def viewing(self, source: StatusSource) -> AsyncGenerator[None]:
@@ -111,7 +118,7 @@ class StatusFeed:
                     await self._published.wait_for(lambda: self._is_newer_than(version) or self._closed)
             except TimeoutError:
                 if not self._has_failed:
-                    return FeedEvent(ALIVE, source.times(), version)
+                    return FeedEvent(ALIVE, source.times(self._behind()), version)
             if self._is_newer_than(version):
                 return FeedEvent(STATUS, self._stamped(source), self.version)
         return None
@@ -150,6 +157,7 @@ class StatusFeed:
         content = source.render()
         self._rendered_at = self._clock()
         self._render_seconds = self._rendered_at - started
+        self._content_at = started
         self._has_failed = False
         if content != self._content:
             self._content = content
@@ -159,6 +167,10 @@ class StatusFeed:
     def _stamped(self, source: StatusSource) -> bytes:
         """Return the status with times at most a second old."""
         if self._clock() - self._stamped_at >= URGENT_SECONDS:
-            self._message = source.times()[:-1] + b"," + self._content[1:]
+            self._message = source.times(self._behind())[:-1] + b"," + self._content[1:]
             self._stamped_at = self._clock()
         return self._message
+
+    def _behind(self) -> float:
+        """Return the content's age beyond the routine pause, in seconds."""
+        return max(0.0, self._clock() - self._content_at - ROUTINE_SECONDS)

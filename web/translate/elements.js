@@ -7,11 +7,19 @@ export function focusOn(id) {
   document.getElementById(id)?.focus();
 }
 
-/** Puts a text in place of the whole text; the focus stays where it is. */
+/**
+ * Puts a text in place of the whole text; the focus stays where it is.
+ *
+ * Beside a modal dialog the field takes no focus, and a command would change the dialog's field.
+ */
 export function replaceText(text) {
   const area = document.getElementById(TEXT);
   const focused = document.activeElement;
   area.focus({ preventScroll: true });
+  if (document.activeElement !== area) {
+    area.value = text;
+    return;
+  }
   area.select();
   insertText(area, text);
   focused?.focus({ preventScroll: true });

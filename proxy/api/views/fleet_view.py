@@ -303,7 +303,7 @@ class Times(BaseModel):
 
     now: float
     known_at: float = Field(
-        description="The proxy's last sweep, or its last read of what other proxies share, if that is overdue."
+        description="The proxy's last sweep, or what is older and overdue: its last read of what other proxies share, or the rendering."
     )
 
 
@@ -317,7 +317,8 @@ class LiveStatus:
         """Return the status without its times."""
         return StatusView(self.parts, time.time()).render()
 
-    def times(self) -> bytes:
-        """Return ``Times`` as JSON."""
-        known_at = self.parts.status.monitor.known_at
-        return Times(now=round(time.time(), 1), known_at=round(known_at, 1)).model_dump_json().encode()
+    def times(self, behind: float) -> bytes:
+        """Return ``Times`` as JSON; its content is ``behind`` seconds behind."""
+        now = time.time()
+        known_at = min(self.parts.status.monitor.known_at, now - behind)
+        return Times(now=round(now, 1), known_at=round(known_at, 1)).model_dump_json().encode()

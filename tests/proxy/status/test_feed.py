@@ -8,7 +8,14 @@ from contextlib import AsyncExitStack
 import pytest
 
 from proxy.status import feed as feed_module
-from proxy.status.feed import MAX_VIEWERS, RENDER_SHARE, ROUTINE_SECONDS, URGENT_SECONDS, StatusFeed
+from proxy.status.feed import (
+    LONGEST_PAUSE_SECONDS,
+    MAX_VIEWERS,
+    RENDER_SHARE,
+    ROUTINE_SECONDS,
+    URGENT_SECONDS,
+    StatusFeed,
+)
 from shared.protocol.errors import OverloadedError
 from tests.support.clock import HandClock
 from tests.support.waiting import wait_until
@@ -21,9 +28,11 @@ class Source:
         self.content = b'{"a":1}'
         self.renders = 0
         self.takes = 0.0
+        self.behind = 0.0
         self._clock = clock
 
-    def times(self) -> bytes:
+    def times(self, behind: float) -> bytes:
+        self.behind = behind
         return b'{"now":%d}' % self._clock.now
 
     def render(self) -> bytes:
@@ -67,16 +76,34 @@ def test_poll_has_the_time_of_now_though_nothing_changed(feed: StatusFeed, sourc
 def test_poll_between_slow_renderings_has_the_time_too(feed: StatusFeed, source: Source, clock: HandClock) -> None:
     source.takes = 1.0
     feed.current(source)
-    clock.now += 20
-    assert feed.current(source) == b'{"now":1021,"a":1}'
-    assert source.renders == 1
+    clock.now += 3
+    assert feed.current(source) == b'{"now":1004,"a":1}'
+    assert (source.renders, source.behind) == (1, 4 - ROUTINE_SECONDS)
 
 
 def test_slow_rendering_is_rare(feed: StatusFeed, source: Source, clock: HandClock) -> None:
-    source.takes = 0.1
+    source.takes = 0.03
     feed.current(source)
     for is_urgent in (True, False):
-        assert feed.next_render_at(urgent=is_urgent) == pytest.approx(clock.now + RENDER_SHARE * 0.1)
+        assert feed.next_render_at(urgent=is_urgent) == pytest.approx(clock.now + RENDER_SHARE * 0.03)
+
+
+@pytest.mark.parametrize("takes", [0.2, 10.0])
+def test_no_rendering_puts_the_next_far_away(feed: StatusFeed, source: Source, clock: HandClock, takes: float) -> None:
+    source.takes = takes
+    feed.current(source)
+    for is_urgent in (True, False):
+        assert feed.next_render_at(urgent=is_urgent) == clock.now + LONGEST_PAUSE_SECONDS
+
+
+def test_pause_within_a_rendering_makes_its_content_old(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+    source.takes = 10.0
+    feed.current(source)
+    assert source.behind == 10 - ROUTINE_SECONDS
+    source.takes = 0.0
+    clock.now += LONGEST_PAUSE_SECONDS
+    feed.current(source)
+    assert (source.renders, source.behind) == (2, 0)
 
 
 def test_routine_waits_longer_than_urgent_changes(feed: StatusFeed, source: Source, clock: HandClock) -> None:
@@ -115,21 +142,25 @@ async def test_sign_of_life_needs_no_rendering(
     feed: StatusFeed, source: Source, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed_module, "LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(feed_module, "LONGEST_PAUSE_SECONDS", 100.0)
     source.takes = 1.0  # so that the next rendering is far away
     async with feed.viewing(source):
         await wait_until(lambda: source.renders == 2, 5)
         clock.now += 5
         assert await feed.after(1, source) == ("alive", b'{"now":1007}', 1)
-        assert source.renders == 2
+        assert (source.renders, source.behind) == (2, 6 - ROUTINE_SECONDS)
 
 
-async def test_late_viewer_gets_the_times_of_now(feed: StatusFeed, source: Source, clock: HandClock) -> None:
+async def test_late_viewer_gets_the_times_of_now(
+    feed: StatusFeed, source: Source, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "LONGEST_PAUSE_SECONDS", 100.0)
     source.takes = 1.0  # so that the next rendering is far away
     async with feed.viewing(source), feed.viewing(source):
         await wait_until(lambda: source.renders == 2, 5)
         clock.now += 50
         assert await feed.after(0, source) == ("status", b'{"now":1052,"a":1}', 1)
-        assert source.renders == 2
+        assert (source.renders, source.behind) == (2, 51 - ROUTINE_SECONDS)
 
 
 async def test_status_that_cannot_be_rendered_looks_dead(

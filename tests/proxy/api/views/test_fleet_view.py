@@ -238,6 +238,13 @@ async def test_lines_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_times_name_the_last_sweep() -> None:
     async with proxy(URLS, probe_interval=60) as running:
         running.context.fleet.registry.swept_at = 1000.0
-        found = json.loads(fleet_view.LiveStatus(running.context).times())
+        found = json.loads(fleet_view.LiveStatus(running.context).times(0.0))
         assert found["known_at"] == 1060, "when the next was due"
         assert abs(found["now"] - time.time()) < 60
+
+
+async def test_status_is_known_no_later_than_its_rendering() -> None:
+    async with proxy(URLS, probe_interval=60) as running:
+        running.context.fleet.registry.swept_at = time.time() + 3600
+        found = json.loads(fleet_view.LiveStatus(running.context).times(20.0))
+        assert found["now"] - found["known_at"] == pytest.approx(20, abs=0.2)
