@@ -213,7 +213,9 @@ async def test_memory_follows_the_bytes(
     over: dict[str, str] = {}
     async with replicas(fake), proxy_process(tmp_path, redis, fake, **settings) as (server, client):
         client.timeout = 120
-        await send_at_once(client, fake, partial(native, make=lambda start: f"{start} Hello"))
+        for source in ("en", "auto"):  # the first detection takes up to 2 MB for good
+            make = partial(native, make=lambda start: f"{start} We wait near the river", source=source)
+            await send_at_once(client, fake, make)
         at_rest = memory(server, "VmRSS")
         for name, make in cases.items():
             forget_peak(server)
