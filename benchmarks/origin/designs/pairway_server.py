@@ -26,6 +26,7 @@ from apiserver.settings import ApiServerSettings
 from benchmarks.origin.designs.serving import EngineRecord
 from benchmarks.origin.model import has_random_weights, parameters, read_entry
 from shared.languages import LanguagePair
+from shared.runtime.forked_process import ForkServer
 
 
 class RecordingEngine(VllmEngine):
@@ -53,11 +54,11 @@ class IgnoredGuard(QualityGuard):
         return []
 
 
-def recorded_app(settings: ApiServerSettings) -> FastAPI:
-    """Return the API server's app, with ``/record``."""
+def recorded_app(settings: ApiServerSettings, fork_server: ForkServer | None) -> FastAPI:
+    """Return the API server's app, with ``/record``; its engines are forks of the server, if there is one."""
     is_random = has_random_weights(read_entry(settings.catalog))
     with patch("apiserver.app.QualityGuard", IgnoredGuard) if is_random else nullcontext():
-        app = create_app(settings, RecordingEngine.start)
+        app = create_app(settings, partial(RecordingEngine.start, fork_server=fork_server))
     app.add_api_route("/record", RecordingEngine.record.look)
     return app
 
