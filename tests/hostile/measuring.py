@@ -24,6 +24,8 @@ COUNTED_SECONDS: Final = 0.020
 MAX_RATIO: Final = 2.5
 # An answer that takes longer is no answer.
 ANSWER_SECONDS: Final = 120.0
+# Once a probe stood still for minutes beside containers; each row waited for it until the test had no time left.
+SETTLE_SECONDS: Final = 10.0
 # Of a text that ends a little earlier, another number of tries may fail: such costs count as those of the size.
 _SHORTER: Final = (1, 2, 3, 5, 8, 13)
 # So often sizes that look too dear are doubled once more, where the row has been shortened.
@@ -220,7 +222,7 @@ def measure(server: WatchedServer, row: Row, size: int, seed: int) -> Cost:
 
 def _settle(server: WatchedServer) -> None:
     """Wait for two ticks: then the loop has done what was due."""
-    until, ticks = time.monotonic() + ANSWER_SECONDS, server.probe.ticks
+    until, ticks = time.monotonic() + SETTLE_SECONDS, server.probe.ticks
     while server.probe.ticks < ticks + 2 and time.monotonic() < until:
         time.sleep(_LOOK_SECONDS)
 
