@@ -35,13 +35,17 @@ class Signals(NamedTuple):
 
 
 class Calibration(BaseModel):
-    """Logistic regression of one pair; a better signal never lowers the result."""
+    """Logistic regression of one pair; a better signal never lowers the result.
+
+    A confidence under ``uncertain_below`` tells a person to check; None: no such bound tells enough.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     constant: float
     mean: Annotated[float, Field(ge=0)]
     length: Annotated[float, Field(le=0)]
+    uncertain_below: Annotated[float, Field(gt=0, le=1)] | None = None
 
     def probability(self, signals: Signals) -> float:
         """Return the probability (0..1) of a good output."""
@@ -60,7 +64,7 @@ class CalibrationFile(BaseModel):
 
     def to_yaml(self) -> str:
         """Return the file's text."""
-        return yaml.safe_dump(self.model_dump(), sort_keys=False)
+        return yaml.safe_dump(self.model_dump(exclude_none=True), sort_keys=False)
 
 
 def path_for(catalog: Path, model: str) -> Path:

@@ -12,7 +12,7 @@ from apiserver.segmentation.rejoin import separator
 from apiserver.translation.confidence import Confidence, combined
 from apiserver.translation.planner import GapStep, Plan, TagStep, TextStep
 from apiserver.translation.segment_attempts import SegmentResult
-from shared.protocol.answers import Notice, bounded_values
+from shared.protocol.answers import MAX_UNCERTAIN, Notice, bounded_values
 
 # The warning for a part that stayed in the source language while the rest was translated.
 UNTRANSLATED: Final = "segment-untranslated"
@@ -33,12 +33,17 @@ class Assembler:
     """Assembly of one text's translation from its segments.
 
     ``on_delta`` gets every further part once it is final; parts that need no engine come with the first segment.
+    Segments of less confidence than ``uncertain_below`` are noted in ``uncertain``: [start, end) of their characters.
     Mutable state: the parts written, and those that wait for an earlier segment.
     """
 
-    def __init__(self, plan: Plan, on_delta: Callable[[str], None] | None) -> None:
+    def __init__(
+        self, plan: Plan, on_delta: Callable[[str], None] | None, uncertain_below: float | None = None
+    ) -> None:
         self._plan = plan
         self._on_delta = on_delta
+        self._uncertain_below = uncertain_below
+        self.uncertain: list[tuple[int, int]] = []
         self._results: dict[int, SegmentResult] = {}
         self._prepared: dict[int, str] = {}
         self._issues: list[tuple[OutputIssue, ...]] = []
@@ -114,8 +119,20 @@ class Assembler:
         )
         self._pending.clear()
         self._previous, self._previous_text = step, text
-        self._write(between + self._written_step(step, text))
+        written = self._written_step(step, text)
+        if result is not None:
+            start = self._written.tell() + len(between)
+            self._note_doubt(result, start, start + len(written))
+        self._write(between + written)
         return 0 if is_prepared else len(text)
+
+    def _note_doubt(self, result: SegmentResult, start: int, end: int) -> None:
+        least, confidence = self._uncertain_below, result.confidence
+        if least is None or result.text is None or confidence is None or confidence.value >= least:
+            return
+        if len(self.uncertain) == MAX_UNCERTAIN:
+            start = self.uncertain.pop()[0]
+        self.uncertain.append((start, end))
 
     def _written_step(self, step: TagStep | TextStep, text: str) -> str:
         prepared = self._prepared.pop(self._next, None)

@@ -35,6 +35,11 @@ class ConfidenceScorer:
     pair: LanguagePair
     calibration: Calibration | None
 
+    @property
+    def uncertain_below(self) -> float | None:
+        """Confidence below which a person should check; None: not known."""
+        return None if self.calibration is None else self.calibration.uncertain_below
+
     def score(self, source: str, output: GenerationResult, issues: Iterable[OutputIssue]) -> Confidence:
         """Return an output's confidence; ``source`` is as the model saw it."""
         tokens = len(output.logprobs)

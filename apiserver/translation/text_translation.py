@@ -170,7 +170,11 @@ class TextTranslation:
             route=[pair.source, pair.target],
             warnings=merge_notices(warnings, key=attrgetter("code")),
         )
-        return self._with_confidence(result, confidences) if self._scorer is not None else result
+        if self._scorer is None:
+            return result
+        if self._scorer.uncertain_below is not None:
+            result.uncertain = assembler.uncertain
+        return self._with_confidence(result, confidences)
 
     async def _nested_texts(
         self, plan: Plan, warnings: list[Notice], confidences: list[Confidence | None]
@@ -204,7 +208,7 @@ class TextTranslation:
     async def _translate_plan(
         self, plan: Plan, on_delta: Callable[[str], None] | None = None, *, is_nested: bool = False
     ) -> Assembler:
-        assembler = Assembler(plan, on_delta)
+        assembler = Assembler(plan, on_delta, self._scorer and self._scorer.uncertain_below)
         results: dict[int, SegmentResult] | None = {} if self._work.request.alternatives else None
 
         async def add(index: int, result: SegmentResult) -> None:

@@ -25,12 +25,14 @@ from apiserver.translation.confidence import uncalibrated
 from benchmarks.calibration.regression import fit, out_of_fold
 from benchmarks.calibration.reliability import (
     LEASTS,
+    Doubt,
     Judged,
     auc,
     bins,
     brier,
     calibration_error,
     diagram,
+    doubt,
     kept,
 )
 from benchmarks.calibration.samples import RECORDER, Measured, measure, read_sides
@@ -43,6 +45,7 @@ FEWEST_TEXTS: Final = 200
 SUMMARY_COLUMNS: Final = (
     *("direction", "texts", "good", "AUC", "Brier", "error", "uncalibrated: AUC", "Brier", "error"),
 )
+DOUBT_COLUMNS: Final = ("direction", "uncertain below", "of good texts", "of bad texts")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Direction:
     calibration: Calibration
     judged: Sequence[Judged]
     uncalibrated: Sequence[Judged]
+    doubt: Doubt
 
 
 def judge(pair: LanguagePair, measured: Sequence[Measured]) -> Direction | None:
@@ -63,7 +67,9 @@ def judge(pair: LanguagePair, measured: Sequence[Measured]) -> Direction | None:
         return None
     judged = [Judged(value, sample.is_good) for sample, value in zip(plain, out_of_fold(plain), strict=True)]
     raw = [Judged(uncalibrated(sample.signals), sample.is_good) for sample in plain]
-    return Direction(pair, len(plain), fit(plain), judged, raw)
+    found = doubt(judged)
+    fitted = fit(plain).model_copy(update={"uncertain_below": found.bound})
+    return Direction(pair, len(plain), fitted, judged, raw, found)
 
 
 async def calibrate(entry: ModelEntry, options: argparse.Namespace) -> list[Direction]:
@@ -108,10 +114,18 @@ def summary(direction: Direction) -> list[str]:
     return [str(direction.pair), str(direction.texts), f"{good:.0%}", *scores]
 
 
+def marked(direction: Direction) -> list[str]:
+    """Return a direction's line of what is marked as uncertain."""
+    bound, good, bad = direction.doubt
+    return [str(direction.pair), "–" if bound is None else f"{bound:g}", f"{good:.1%}", f"{bad:.1%}"]
+
+
 def print_report(directions: Sequence[Direction]) -> None:
-    """Print the summary, the reliability table, and what a least confidence keeps."""
+    """Print the summary, marked texts, the reliability table, and what a least confidence keeps."""
     everything = [each for direction in directions for each in direction.judged]
     print("\n".join(table(SUMMARY_COLUMNS, map(summary, directions))))
+    print()
+    print("\n".join(table(DOUBT_COLUMNS, map(marked, directions))))
     rows = [(str(each.texts), f"{each.confidence:.2f}", f"{each.good:.2f}") for each in bins(everything)]
     print("\nAll directions, by tenths of confidence:\n")
     print("\n".join(table(("texts", "mean confidence", "share of good texts"), rows)))

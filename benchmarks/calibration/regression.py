@@ -62,12 +62,16 @@ def _newton(samples: Sequence[Sample], used: Sequence[int]) -> list[float]:
     return [float(weight) for weight in weights]
 
 
+def folds(count: int) -> list[set[int]]:
+    """Return the indices of so many samples, in folds."""
+    order = np.random.default_rng(FOLD_SEED).permutation(count)
+    return [{int(index) for index in order[fold::FOLDS]} for fold in range(FOLDS)]
+
+
 def out_of_fold(samples: Sequence[Sample]) -> list[float]:
     """Return each sample's probability by a regression of the other folds."""
-    order = np.random.default_rng(FOLD_SEED).permutation(len(samples))
     probabilities = [0.0] * len(samples)
-    for fold in range(FOLDS):
-        held = {int(index) for index in order[fold::FOLDS]}
+    for held in folds(len(samples)):
         calibration = fit([sample for index, sample in enumerate(samples) if index not in held])
         for index in held:
             probabilities[index] = calibration.probability(samples[index].signals)

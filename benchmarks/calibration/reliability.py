@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from math import floor
 from typing import Final, NamedTuple
+
+from benchmarks.calibration.regression import folds
 
 BINS: Final = 10
 LEASTS: Final = (0.3, 0.5, 0.7, 0.9)
+# Of good texts at most so many are marked as uncertain, and of bad ones at least so many; else nothing is.
+MOST_GOOD_MARKED: Final = 0.05
+LEAST_BAD_MARKED: Final = 0.15
+# Shares of good texts that a bound aims at: less than the most, because texts that did not choose it have a few more.
+AIMS: Final = (0.045, 0.04, 0.035, 0.03)
+_ROUNDING: Final = 1000
 # The diagram, in pixels.
 _SIDE: Final = 320
 _MARGIN: Final = 48
@@ -64,6 +73,42 @@ def kept(judged: Sequence[Judged], least: float) -> tuple[float, float]:
     """Return the share of texts with at least this confidence, and that of good ones among them."""
     left = [each for each in judged if each.confidence >= least]
     return len(left) / len(judged), sum(each.is_good for each in left) / max(1, len(left))
+
+
+class Doubt(NamedTuple):
+    """Bound of confidence below which a text is marked, and what it marks of texts it was not chosen by.
+
+    ``bound`` is None if it would mark too few bad texts, or too many good ones.
+    """
+
+    bound: float | None
+    good: float
+    bad: float
+
+
+def doubt(judged: Sequence[Judged]) -> Doubt:
+    """Return the highest bound that marks few good texts."""
+    found = [_doubt(judged, aim) for aim in AIMS]
+    return next((each for each in found if each.bound is not None), found[-1])
+
+
+def _doubt(judged: Sequence[Judged], aim: float) -> Doubt:
+    """Return the bound of one aim; each fold is marked by the bound of the others."""
+    marked: list[Judged] = []
+    for held in folds(len(judged)):
+        least = _bound((each for index, each in enumerate(judged) if index not in held), aim)
+        marked += [judged[index] for index in held if judged[index].confidence < least]
+    good = sum(each.is_good for each in judged)
+    good_marked = sum(each.is_good for each in marked)
+    shares = good_marked / max(1, good), (len(marked) - good_marked) / max(1, len(judged) - good)
+    is_useful = shares[0] <= MOST_GOOD_MARKED and shares[1] >= LEAST_BAD_MARKED
+    return Doubt(_bound(judged, aim) if is_useful else None, *shares)
+
+
+def _bound(judged: Iterable[Judged], aim: float) -> float:
+    """Return the bound that marks this share of good texts, rounded down."""
+    good = sorted(each.confidence for each in judged if each.is_good)
+    return floor(good[int(len(good) * aim)] * _ROUNDING) / _ROUNDING if good else 0.0
 
 
 def _bin(group: Sequence[Judged]) -> Bin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Sequence
+from operator import not_
 from sys import intern
 from typing import Annotated, Final, NamedTuple
 
@@ -49,14 +50,26 @@ class Detection(BaseModel):
         list[Detected],
         Field(max_length=MAX_CANDIDATES, description="Served languages that the text may have, the likeliest first."),
     ]
+    unserved: Annotated[
+        Detected | None,
+        Field(
+            default=None,
+            exclude_if=not_,
+            description="The text's language if it seems to be none that is served, with its share of all languages.",
+        ),
+    ]
 
 
 class _Ranking(NamedTuple):
-    """Served languages with their probabilities, best first; ``total`` is of all."""
+    """Served languages with their probabilities, best first; ``total`` is of all.
+
+    ``unserved``: another language that is likelier than all of them.
+    """
 
     shares: Sequence[tuple[str, float]]
     total: float
     is_certain: bool
+    unserved: Detected | None
 
 
 class _ServedSet:
@@ -112,7 +125,8 @@ class LanguageDetector:
         """
         ranking = self._rank(scores, served)
         if not ranking.is_certain:
-            raise LanguageUndetectedError(where, ranking.shares[:MAX_CANDIDATES])
+            unserved = ranking.unserved and ranking.unserved.model_dump()
+            raise LanguageUndetectedError(where, ranking.shares[:MAX_CANDIDATES], unserved)
         lang, share = ranking.shares[0]
         return Detected(lang=lang, confidence=round(share / ranking.total, 3))
 
@@ -125,19 +139,23 @@ class LanguageDetector:
         total = max(ranking.total, MIN_SERVED_SHARE)
         rounded = [(lang, round(share / total, 3)) for lang, share in ranking.shares[:MAX_CANDIDATES]]
         candidates = [Detected(lang=lang, confidence=confidence) for lang, confidence in rounded if confidence]
-        return Detection(detected=candidates[0] if ranking.is_certain else None, candidates=candidates)
+        detected = candidates[0] if ranking.is_certain else None
+        return Detection(detected=detected, candidates=candidates, unserved=ranking.unserved)
 
     def _rank(self, scores: LanguageScores, served: Collection[str]) -> _Ranking:
         shares = dict.fromkeys(sorted(served), 0.0)
         served_set = self._served_set(frozenset(shares))
+        unserved = None
         for label, score in zip(scores.labels, scores.shares, strict=True):
             lang = served_set.stand_in(label)
             if lang is not None:
                 shares[lang] += score
+            elif score >= MIN_CONFIDENCE and scores.has_letters:
+                unserved = _detected(label, score)
         total = sum(shares.values())
         ranked = sorted(shares.items(), key=lambda item: -item[1])
         is_certain = scores.has_letters and total >= MIN_SERVED_SHARE and ranked[0][1] >= MIN_CONFIDENCE * total
-        return _Ranking(ranked, total, is_certain)
+        return _Ranking(ranked, total, is_certain, unserved)
 
     def _served_set(self, served: frozenset[str]) -> _ServedSet:
         served_set = self._served_sets.get(served)
@@ -147,3 +165,10 @@ class LanguageDetector:
         if len(self._served_sets) > MAX_SERVED_SETS:
             self._served_sets.popitem(last=False)
         return served_set
+
+
+def _detected(label: str, share: float) -> Detected | None:
+    try:
+        return Detected(lang=canonical_tag(label), confidence=round(min(share, 1.0), 3))
+    except InvalidTagError:  # a few labels are not BCP-47 tags
+        return None

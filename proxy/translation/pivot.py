@@ -41,7 +41,8 @@ async def translate_through_pivot(
     call, request = first.call, first.call.request
     first_results = await turns.read(first.request, await forwarder.send(first))
     indices = [index for index, result in enumerate(first_results) if result.translation is not None]
-    results = dict(enumerate(merge_legs(result, None, route) for result in first_results))
+    sources = request.texts
+    results = {index: merge_legs(sources[index], result, None, route) for index, result in enumerate(first_results)}
     if indices:
         texts = [first_results[index].translation for index in indices]
         # The context is in the source language.
@@ -56,7 +57,7 @@ async def translate_through_pivot(
         last = last._replace(request=last_request, cost=cost, sink=sink)
         last_results = await turns.read(last_request, await forwarder.send(last))
         results.update(
-            (index, merge_legs(first_results[index], result, route))
+            (index, merge_legs(sources[index], first_results[index], result, route))
             for index, result in zip(indices, last_results, strict=True)
         )
     return request.answer(_confident(request, [results[index] for index in range(len(first_results))]))

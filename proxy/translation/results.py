@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final, TypeVar
@@ -21,11 +22,11 @@ RESULT_SECONDS: Final = 1.2e-5
 BYTE_SECONDS: Final = 1.5e-8
 
 
-def merge_legs(first: Translation, last: Translation | None, route: Route) -> Translation:
-    """Return the last leg's translation with the models and warnings of both.
+def merge_legs(text: str, first: Translation, last: Translation | None, route: Route) -> Translation:
+    """Return the last leg's translation of ``text`` with the models and warnings of both.
 
     ``last`` is None if the first leg has no translation. The confidence is the product: both legs must be right, and
-    the last cannot know the first one's faults.
+    the last cannot know the first one's faults. A doubt of the first leg is one of the whole text.
     """
     legs = (first,) if last is None else (first, last)
     models = [each.model for each in legs if each.model is not None]
@@ -34,10 +35,10 @@ def merge_legs(first: Translation, last: Translation | None, route: Route) -> Tr
         "target_lang": route.languages[-1],
         "model": "+".join(dict.fromkeys(models)) or None,
         "route": route.languages,
-        "warnings": merge_notices(
-            (notice for leg in legs for notice in leg.warnings), key=attrgetter("code", "message")
-        ),
+        "warnings": _merge_warnings(text, first, last),
     }
+    if last is not None and first.uncertain and last.translation is not None:
+        update["uncertain"] = [(0, len(last.translation))]
     if last is not None and first.confidence is not None and last.confidence is not None:
         update["confidence"] = round(first.confidence * last.confidence, CONFIDENCE_DIGITS)
         if last.alternatives_confidence is not None:
@@ -45,6 +46,20 @@ def merge_legs(first: Translation, last: Translation | None, route: Route) -> Tr
                 round(first.confidence * each, CONFIDENCE_DIGITS) for each in last.alternatives_confidence
             ]
     return legs[-1].model_copy(update=update)
+
+
+def _merge_warnings(text: str, first: Translation, last: Translation | None) -> list[Notice]:
+    """Return one notice of each code; what the first leg warns of needs no words of the language between."""
+    codes = {notice.code for notice in first.warnings}
+    later = [
+        notice.model_copy(
+            update={"values": [each for each in notice.values if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text)]}
+        )
+        if notice.code in codes
+        else notice
+        for notice in (() if last is None else last.warnings)
+    ]
+    return merge_notices((*first.warnings, *later), key=attrgetter("code"))
 
 
 def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from operator import not_
+from functools import partial
+from operator import is_, not_
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +19,8 @@ LOW_CONFIDENCE: Final = "low-confidence"
 KEEPS_NO_WORDS: Final = ConfigDict(cache_strings="none")
 # A text that needs no translation is returned as it is.
 CONFIDENCE_OF_UNCHANGED: Final = 1.0
+# Uncertain parts of a translation; a long text has ten thousand sentences, and nobody reads more marks.
+MAX_UNCERTAIN: Final = 1000
 # More would feign accuracy.
 CONFIDENCE_DIGITS: Final = 3
 
@@ -46,7 +49,8 @@ class Translation(BaseModel):
     """Answer for one text.
 
     ``translation`` is null if no output was usable; a warning says why. Only if requested: ``alternatives``, the best
-    first; ``confidence`` (0..1), and that of each alternative.
+    first; ``confidence`` (0..1), and that of each alternative; ``uncertain``: [start, end) in characters of what to check,
+    where the model is calibrated for it.
     """
 
     model_config = KEEPS_NO_WORDS
@@ -55,6 +59,7 @@ class Translation(BaseModel):
     alternatives: list[str] | None = None
     confidence: float | None = None
     alternatives_confidence: list[float] | None = None
+    uncertain: list[tuple[int, int]] | None = Field(default=None, exclude_if=partial(is_, None))
     source_lang: str | None
     target_lang: str
     model: str | None
@@ -84,7 +89,7 @@ class Translation(BaseModel):
             message = f"The confidence, {self.confidence:g}, is lower than min_confidence, {confidence:g}."
             notice = Notice(code=LOW_CONFIDENCE, message=message)
             kept: list[tuple[str, float]] = []
-            update: dict[str, object] = {"translation": None, "warnings": [notice, *self.warnings]}
+            update: dict[str, object] = {"translation": None, "uncertain": None, "warnings": [notice, *self.warnings]}
         else:
             kept = [each for each in self._scored_alternatives if each[1] >= confidence]
             update = {}

@@ -134,13 +134,17 @@ class LanguageUndetectedError(
 ):
     """``auto`` found no language that can be translated from.
 
-    ``where`` is ``text`` or ``text[3]``; ``candidates`` are (language, confidence), best first.
+    ``where`` is ``text`` or ``text[3]``; ``candidates`` are (language, confidence), best first. ``unserved``: the
+    language that it seems to be instead, and its confidence.
     """
 
-    def __init__(self, where: str, candidates: Sequence[tuple[str, float]]) -> None:
+    def __init__(
+        self, where: str, candidates: Sequence[tuple[str, float]], unserved: Mapping[str, object] | None = None
+    ) -> None:
+        listed = [{"lang": lang, "confidence": round(sure, 3)} for lang, sure in candidates]
         super().__init__(
             f"The language of {where} could not be detected among the served languages; set source_lang.",
-            facts={"candidates": [{"lang": lang, "confidence": round(sure, 3)} for lang, sure in candidates]},
+            facts={"candidates": listed, **({"unserved": unserved} if unserved else {})},
         )
 
 

@@ -68,6 +68,7 @@ class FakeReplica:
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
         self.confidence = 0.8  # of each text, where asked for
+        self.uncertain: list[tuple[int, int]] | None = None  # of each translation, where its confidence is asked for
         self.requests: list[Received] = []
         self.probes = 0
         self.pairs_sent = 0  # reports with their pairs
@@ -257,6 +258,7 @@ class FakeReplica:
                 **({"alternatives": more} if more else {}),
                 **({"confidence": self.confidence} if is_scored else {}),
                 **({"alternatives_confidence": [self.confidence / 2 for _ in more]} if is_scored and more else {}),
+                **({"uncertain": self.uncertain} if is_scored and self.uncertain is not None else {}),
                 "source_lang": source,
                 "target_lang": target,
                 "model": f"model-{self.name}",

@@ -27,6 +27,14 @@ def test_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text("# measured\n" + FILE.to_yaml())
     assert calibration.read(path, "f00d") == {"en-de": ONE}
+    assert "uncertain_below" not in path.read_text()
+
+
+def test_bound_of_doubt_is_kept(tmp_path: Path) -> None:
+    bound = ONE.model_copy(update={"uncertain_below": 0.3})
+    path = tmp_path / "m.yaml"
+    path.write_text(FILE.model_copy(update={"pairs": {"en-de": bound}}).to_yaml())
+    assert calibration.read(path, "f00d")["en-de"].uncertain_below == 0.3
 
 
 def test_model_without_a_file_has_none(tmp_path: Path) -> None:
@@ -43,6 +51,7 @@ def test_model_without_a_file_has_none(tmp_path: Path) -> None:
         ({"pairs": {"en-de": {**ONE.model_dump(), "mean": -1.0}}}, "not a calibration"),
         ({"pairs": {"en-de": {**ONE.model_dump(), "length": 0.1}}}, "not a calibration"),
         ({"pairs": {"en-de": {**ONE.model_dump(), "constant": float("nan")}}}, "not a calibration"),
+        ({"pairs": {"en-de": {**ONE.model_dump(), "uncertain_below": 1.1}}}, "not a calibration"),
         ({"pairs": ["en-de"]}, "not a calibration"),
         ({"secret": 1}, "not a calibration"),
     ],

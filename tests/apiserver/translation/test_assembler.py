@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from apiserver.formats.document import Block, Placeholder, PlaceholderKind, placeholder_char
 from apiserver.guards.quality_guard import OutputIssue
 from apiserver.translation.assembler import CHARS_AT_ONCE, UNTRANSLATED, Assembler
+from apiserver.translation.confidence import Confidence
 from apiserver.translation.planner import GapStep, Plan, Step, TagStep, TextStep
 from apiserver.translation.segment_attempts import SegmentResult
 from shared.languages import LanguagePair
+from shared.protocol.answers import MAX_UNCERTAIN
 
 EN_DE, ZH_EN = LanguagePair("en", "de"), LanguagePair("zh", "en")
 ODD = OutputIssue("output-too-wordy", "The answer is much longer than its source.", usable=True, weight=1)
@@ -75,6 +77,28 @@ def test_text_is_none_if_every_segment_failed() -> None:
     assert assembler.text is None
     assert deltas == []
     assert [(notice.code, notice.message) for notice in assembler.warnings()] == [(NONE.code, NONE.message)]
+
+
+def test_doubtful_segments_are_noted_where_they_stand() -> None:
+    assembler = Assembler(
+        plan_of("<", text_step("a"), GapStep("  ", BLOCK), text_step("b"), "-", text_step("c")), None, 0.3
+    )
+    for index, value in ((5, 0.1), (3, 0.3), (1, 0.29)):
+        assembler.add(index, SegmentResult("Es" * index, confidence=Confidence(value)))
+    assembler.close()
+    assert assembler.text is not None
+    assert [assembler.text[start:end] for start, end in assembler.uncertain] == ["Es", "Es" * 5]
+
+
+def test_doubts_are_few_and_none_without_a_bound() -> None:
+    steps = [text_step("a") for _ in range(MAX_UNCERTAIN + 3)]
+    few, none = Assembler(plan_of(*steps), None, 0.5), Assembler(plan_of(*steps), None)
+    for assembler in (few, none):
+        for index in range(len(steps)):
+            assembler.add(index, SegmentResult("A", confidence=Confidence(0.1)))
+        assembler.close()
+    assert (len(few.uncertain), few.uncertain[-1]) == (MAX_UNCERTAIN, (MAX_UNCERTAIN - 1, len(steps)))
+    assert none.uncertain == []
 
 
 def test_failed_segment_stays_with_a_warning() -> None:

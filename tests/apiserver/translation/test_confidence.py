@@ -112,6 +112,24 @@ async def test_text_has_the_mean_of_its_segments() -> None:
     assert both == pytest.approx((one + 3 * two) / 4, abs=0.001)
 
 
+async def test_uncertain_parts_are_named_by_a_calibrated_model() -> None:
+    def answer(asked: Asked) -> GenerationResult:
+        return scored("Garten und Wald.", -5.0) if "two" in asked.text else scored(GERMAN, -0.1)
+
+    translator, _ = translator_of(answer)
+    text = f"{SENTENCE}\nHouse two is here."
+    assert (await translate(translator, text, confidence=True)).uncertain is None
+    bound = CALIBRATION.model_copy(update={"uncertain_below": 0.3})
+    translator, _ = translator_of(answer, calibration=bound)
+    found = await translate(translator, text, confidence=True)
+    assert found.translation is not None
+    assert found.uncertain is not None
+    assert [found.translation[start:end] for start, end in found.uncertain] == ["Garten und Wald."]
+    assert (await translate(translator, SENTENCE, confidence=True)).uncertain == []
+    assert (await translate(translator, text)).uncertain is None
+    assert "uncertain" not in (await translate(translator, text)).to_json().decode()
+
+
 async def test_text_without_words_is_certain() -> None:
     translator, engine = translator_of(lambda _: scored(GERMAN, -5.0))
     assert (await translate(translator, "<b>1</b>", format="html", confidence=True)).confidence == 1.0

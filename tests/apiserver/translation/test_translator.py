@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.catalog.calibration import Calibration
 from apiserver.catalog.model_entry import ModelEntry
 from apiserver.engine.interface import EngineGoneError, GenerationResult
 from apiserver.engine.prompt_encoder import PromptEncoder, sampling_for
@@ -46,7 +47,9 @@ ENTRY = {"name": "m", "path": "o/m", "pairs": ["en-de"], "prompt": "demo-tags"}
 Answer = Callable[[Asked], GenerationResult]
 
 
-def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedEngine]:
+def translator_of(
+    answer: Answer, calibration: Calibration | None = None, **changes: Any
+) -> tuple[Translator, ScriptedEngine]:
     entry = ModelEntry.model_validate({**ENTRY, "segment": {"tokens": 60, "sentences": 1}, **changes})
     engine = ScriptedEngine(entry)
     engine.answer = answer
@@ -54,7 +57,8 @@ def translator_of(answer: Answer, **changes: Any) -> tuple[Translator, ScriptedE
     admission = ModelAdmission(engine.max_num_seqs, QueueBounds(1.0, 300), time.monotonic)
     slots = admission.new_slots(engine.max_num_seqs)
     sampling = sampling_for(entry, engine)
-    model = RunningModel(entry, engine, encoders, sampling, GUARDS, ApiServerMetrics(), admission, slots)
+    calibrations = {} if calibration is None else {str(pair): calibration for pair in entry.all_pairs}
+    model = RunningModel(entry, engine, encoders, sampling, GUARDS, ApiServerMetrics(), admission, slots, calibrations)
     return Translator(model), engine
 
 

@@ -10,7 +10,18 @@ import pytest
 
 from apiserver.catalog.calibration import Calibration, Signals
 from benchmarks.calibration.regression import Sample, fit, out_of_fold
-from benchmarks.calibration.reliability import Bin, Judged, auc, bins, brier, calibration_error, diagram, kept
+from benchmarks.calibration.reliability import (
+    MOST_GOOD_MARKED,
+    Bin,
+    Judged,
+    auc,
+    bins,
+    brier,
+    calibration_error,
+    diagram,
+    doubt,
+    kept,
+)
 
 TRUE = Calibration(constant=2.0, mean=3.0, length=-0.5)
 
@@ -86,6 +97,21 @@ def test_least_confidence_keeps_a_share() -> None:
     assert kept(PERFECT, 0.5) == (0.5, 1.0)
     assert kept(HALF, 0.5) == (1.0, 0.5)
     assert kept(HALF, 0.6) == (0.0, 0.0)
+
+
+def test_bound_of_doubt_marks_few_good_and_many_bad_texts() -> None:
+    judged = [Judged(number / 1000, is_good=True) for number in range(1, 1001)]
+    judged += [Judged(number / 4000, is_good=False) for number in range(1000)]
+    found = doubt(judged)
+    assert found.bound is not None
+    assert 0.03 < found.bound <= 0.05
+    assert found.good <= MOST_GOOD_MARKED
+    assert found.bad == pytest.approx(4 * found.bound, abs=0.03)
+
+
+@pytest.mark.parametrize("judged", [HALF, [Judged(0.9, is_good=True)] * 30, [Judged(0.9, is_good=False)] * 30])
+def test_bound_that_tells_too_little_is_none(judged: list[Judged]) -> None:
+    assert doubt(judged).bound is None
 
 
 def test_diagram_is_svg_with_a_curve_for_each_name() -> None:

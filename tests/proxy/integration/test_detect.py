@@ -138,6 +138,15 @@ async def test_language_that_is_not_translated_is_null(running: RunningProxy, te
     status, answer = await detect(running, text)
     assert (status, answer["detected"]) == (200, None)
     assert all(each["confidence"] < 0.5 for each in answer["candidates"])
+    assert answer["unserved"]["lang"] == {RUSSIAN: "ru", JAPANESE: "ja"}[text]
+    assert 0.5 <= answer["unserved"]["confidence"] <= 1
+
+
+async def test_translation_names_the_language_it_is_not_for(running: RunningProxy) -> None:
+    response = await running.client.post("/translate", json={"text": RUSSIAN, "target_lang": "de"})
+    problem = response.json()
+    assert (response.status_code, problem["code"]) == (422, "language-undetected")
+    assert problem["unserved"] == (await detect(running, RUSSIAN))[1]["unserved"]
 
 
 async def test_long_texts_are_detected() -> None:

@@ -62,10 +62,36 @@ def test_unserved_language_is_undetected(detector: LanguageDetector, text: str) 
     assert {each["lang"] for each in caught.value.facts["candidates"]} == SERVED
 
 
+@pytest.mark.parametrize(
+    ("text", "lang"), [("Сегодня хорошая погода.", "ru"), ("今日はいい天気です。", "ja"), ("مرحبا بكم في المتحف", "ar")]
+)
+def test_unserved_language_is_named(detector: LanguageDetector, text: str, lang: str) -> None:
+    listed = detector.list_candidates(detector.score(text), SERVED)
+    assert listed.unserved is not None
+    assert (listed.detected, listed.unserved.lang) == (None, lang)
+    assert 0.5 <= listed.unserved.confidence <= 1
+    with pytest.raises(LanguageUndetectedError) as caught:
+        detect(detector, text, SERVED, "text")
+    assert caught.value.facts["unserved"] == listed.unserved.model_dump()
+    assert detector.list_candidates(detector.score(text), {*SERVED, lang}).unserved is None
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        LanguageScores(["ru"], [0.4], has_letters=True),
+        LanguageScores(["ru"], [0.9], has_letters=False),
+        LanguageScores(["not a tag"], [0.9], has_letters=True),
+    ],
+)
+def test_guess_of_an_unserved_language_is_not_named(detector: LanguageDetector, scores: LanguageScores) -> None:
+    assert detector.list_candidates(scores, SERVED).unserved is None
+
+
 def test_nothing_is_detected_without_served_languages(detector: LanguageDetector) -> None:
     with pytest.raises(LanguageUndetectedError) as caught:
         detect(detector, SENTENCES["en"], frozenset(), "text")
-    assert caught.value.facts == {"candidates": []}
+    assert caught.value.facts["candidates"] == []
 
 
 def test_served_locale_stands_for_its_language(detector: LanguageDetector) -> None:

@@ -29,18 +29,33 @@ def test_read_results_checks_number_and_form() -> None:
 def test_merge_legs_names_route_and_both_models() -> None:
     first = Translation(translation="x", source_lang="de", target_lang="en", model="a", route=["de", "en"])
     last = Translation(translation="y", source_lang="en", target_lang="fr", model="b", route=["en", "fr"])
-    merged = merge_legs(first, last, Route((pair("de>en"), pair("en>fr"))))
+    merged = merge_legs("w", first, last, Route((pair("de>en"), pair("en>fr"))))
     assert (merged.translation, merged.source_lang, merged.target_lang) == ("y", "de", "fr")
     assert (merged.model, merged.route) == ("a+b", ["de", "en", "fr"])
 
 
-def test_merge_legs_joins_the_values_of_equal_warnings() -> None:
+def test_merge_legs_warns_once_and_in_words_of_the_text() -> None:
     first = Translation(translation="x", source_lang="de", target_lang="en", model="a", route=["de", "en"])
     last = Translation(translation="y", source_lang="en", target_lang="fr", model="b", route=["en", "fr"])
-    for leg, value in ((first, "5,5"), (last, "5.5")):
-        leg.warnings.append(Notice(code="number-changed", message="m", values=[value]))
-    merged = merge_legs(first, last, Route((pair("de>en"), pair("en>fr"))))
-    assert merged.warnings == [Notice(code="number-changed", message="m", values=["5,5", "5.5"])]
+    for leg, values in ((first, ["Donaudampf"]), (last, ["Donaudam", "Ulm"])):
+        leg.warnings.append(Notice(code="name-changed", message=f"of {leg.model}", values=values))
+    last.warnings.append(Notice(code="number-changed", message="m", values=["5.5"]))
+    merged = merge_legs("Donaudampf in Ulm, 5,5", first, last, Route((pair("de>en"), pair("en>fr"))))
+    assert merged.warnings == [
+        Notice(code="name-changed", message="of a", values=["Donaudampf", "Ulm"]),
+        Notice(code="number-changed", message="m", values=["5.5"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_first", "of_last", "merged"), [([(0, 1)], [], [(0, 4)]), ([], [(1, 3)], [(1, 3)]), (None, None, None)]
+)
+def test_doubt_of_the_first_leg_is_one_of_the_whole_text(
+    of_first: list[tuple[int, int]] | None, of_last: list[tuple[int, int]] | None, merged: list[tuple[int, int]] | None
+) -> None:
+    first = Translation(translation="x", uncertain=of_first, source_lang="de", target_lang="en", model="a", route=[])
+    last = first.model_copy(update={"translation": "four", "uncertain": of_last})
+    assert merge_legs("w", first, last, Route((pair("de>en"), pair("en>fr")))).uncertain == merged
 
 
 def test_merge_legs_multiplies_confidences() -> None:
@@ -51,11 +66,11 @@ def test_merge_legs_multiplies_confidences() -> None:
         update={"confidence": 0.55, "alternatives": ["z"], "alternatives_confidence": [0.4], "model": "b"}
     )
     route = Route((pair("de>en"), pair("en>fr")))
-    merged = merge_legs(first, last, route)
+    merged = merge_legs("w", first, last, route)
     assert (merged.confidence, merged.alternatives_confidence) == (0.495, [0.36])
-    assert merge_legs(first, None, route).confidence == 0.9
+    assert merge_legs("w", first, None, route).confidence == 0.9
     unscored = first.model_copy(update={"confidence": None})
-    assert merge_legs(unscored, unscored, route).confidence is None
+    assert merge_legs("w", unscored, unscored, route).confidence is None
 
 
 def test_with_note_leaves_the_error_unchanged() -> None:
