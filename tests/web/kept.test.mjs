@@ -7,7 +7,9 @@ import { tagOrNone } from "../../web/translate/logic/languages.js";
 import { draftOf, readDraft } from "../../web/translate/logic/draft.js";
 import { fragmentOfQuery, linkFragment, readFragment } from "../../web/translate/logic/link.js";
 import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
-import { cleanTerm, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
+import { piecesOf } from "../../web/translate/logic/shown.js";
+import { readTermFile, termFile } from "../../web/translate/logic/term_files.js";
+import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
 
 const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
 
@@ -74,10 +76,50 @@ test("what another version stored does no harm", () => {
     assert.deepEqual(readEntries(stored), []);
     assert.deepEqual(readTerms(stored), []);
   }
-  assert.deepEqual(readTerms([{ source: "a\nb" }]), [{ source: "a b", target: "", keep: false }]);
-  assert.equal(readTerms(Array(1000).fill({ source: "a" })).length, 256);
+  assert.deepEqual(readTerms([{ source: "a\nb" }]), [{ source: "a b", target: "", keep: false, from: "", to: "" }]);
+  assert.equal(readTerms(Array(5000).fill({ source: "a" })).length, MAX_KEPT_TERMS);
   assert.equal(cleanTerm({ source: "x".repeat(500) }).source.length, 200);
-  assert.equal(usedTerms([{ source: "a", target: "", keep: true }, { source: "b", target: " ", keep: false }]), 1);
+  assert.deepEqual(cleanTerm({ source: "a", from: '"><b>', to: "de" }), { source: "a", target: "", keep: false, from: "", to: "de" });
+  const terms = [{ source: "a", target: "", keep: true }, { source: "b", target: " ", keep: false }];
+  assert.equal(usedTerms({ terms, source: "en", target: "de" }).length, 1);
+});
+
+const PAIR = { from: "en", to: "de" };
+const TERMS = [
+  { source: "gateway", target: "Zubringer", keep: false, ...PAIR },
+  { source: 'a "b", c;', target: "x,y", keep: false, from: "en", to: "fr" },
+  { source: "Pairway", target: "", keep: true, from: "", to: "" },
+];
+
+test("terms come back from a file as they were", () => {
+  const csv = readTermFile(termFile(TERMS, "csv"), { from: "", to: "" });
+  const kept = { ...TERMS[2], target: "Pairway" };
+  assert.deepEqual(csv, { terms: [TERMS[0], TERMS[1], kept], left: 0 });
+  const tsv = readTermFile(termFile(TERMS, "tsv"), PAIR);
+  assert.deepEqual(tsv.terms, [TERMS[0], { ...TERMS[1], ...PAIR }, { ...kept, ...PAIR }]);
+});
+
+test("files of other programs are read, and lines without a term left out", () => {
+  const read = (content) => readTermFile(content, PAIR);
+  assert.deepEqual(read("\ufeffgateway;Zubringer\r\n\r\nalone\r\n;x\r\n"), { terms: [TERMS[0]], left: 2 });
+  assert.deepEqual(read('"gateway","Zubringer","en","de"\n"x","y",<b>,fr').terms.map(({ from, to }) => [from, to]), [["en", "de"], ["", "fr"]]);
+  for (const content of ["", '"', '"a', 'a"b', ",,,,", "\t\t", '""""'.repeat(100_000)]) assert.deepEqual(read(content).terms, []);
+});
+
+test("a term takes the place of that of the same word and languages", () => {
+  const newer = { ...TERMS[0], target: "Tor" };
+  assert.deepEqual(mergeTerms(TERMS, [newer]), { terms: [newer, TERMS[1], TERMS[2]], left: 0 });
+  const many = Array.from({ length: MAX_KEPT_TERMS }, (_, at) => ({ ...TERMS[0], source: `t${at}` }));
+  const { terms, left } = mergeTerms(TERMS, many);
+  assert.deepEqual([terms.length, left], [MAX_KEPT_TERMS, 3]);
+});
+
+test("pieces are the whole translation, with its uncertain parts", () => {
+  const text = "😀 Eins. Zwei.";
+  const pieces = piecesOf(text, [[2, 7], [8, 13]]);
+  assert.equal(pieces.map((each) => each.text).join(""), text);
+  assert.deepEqual(pieces.filter((each) => each.isUncertain).map((each) => each.text), ["Eins.", "Zwei."]);
+  assert.equal(piecesOf("short", [[3, 900]]).map((each) => each.text).join(""), "short");
 });
 
 test("storage may be missing, broken or full", () => {

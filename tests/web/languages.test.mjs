@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { directionOf, firstTarget, languageName, servedSource, sourceOptions, targetOptions } from "../../web/translate/logic/languages.js";
+import { byLastUse, directionOf, languageName, otherLanguage, readRecent, servedSource, sourceOptions, targetOptions, textDirection, usualTarget } from "../../web/translate/logic/languages.js";
 
 const direct = (lang, ready = true) => ({ lang, ready, how: "direct", pivot: null });
 const pivoted = (lang, pivot, ready = true) => ({ lang, ready, how: "pivot", pivot });
@@ -46,11 +46,40 @@ test("targets of an unknown source name no pivot and are ready if any is", () =>
   ]);
 });
 
-test("the first target is the wanted one, a language of the person, or any", () => {
-  assert.equal(firstTarget(FLEET, "nl", ["en"]), "nl", "chosen before, though not ready now");
-  assert.equal(firstTarget(FLEET, "", ["fr-CA", "en"]), "fr");
-  assert.equal(firstTarget(FLEET, "xx", ["ja"]), "en", "the first that is ready");
-  assert.equal(firstTarget([], "", ["en"]), "");
+test("the usual target is a language of the person, English, or one without a third", () => {
+  assert.equal(usualTarget(FLEET, null, ["fr-CA", "en"]), "fr");
+  assert.equal(usualTarget(FLEET, null, ["ja"]), "en");
+  assert.equal(usualTarget(FLEET, "de", ["de-AT"]), "en");
+  assert.equal(usualTarget(FLEET, "en", ["en-US"]), "fr", "not the language of the text");
+  assert.equal(usualTarget(FLEET, "de", ["nl", "fr"]), "fr", "one that is ready");
+  assert.equal(usualTarget([FLEET[0]].map((each) => ({ ...each, targets: [pivoted("ca", "en"), direct("sv")] })), "de", []), "sv");
+  assert.equal(usualTarget([{ lang: "en", targets: [direct("nl", false)] }], "en", []), "nl", "none is ready");
+  assert.equal(usualTarget([], null, ["en"]), "");
+});
+
+test("the direction is that of the letters where the language cannot be theirs", () => {
+  assert.equal(textDirection("مرحبا", "es"), "rtl");
+  assert.equal(textDirection("Pairway هو مشروع جديد", "ar"), "rtl");
+  assert.equal(textDirection("Where is the nearest station, please?", "ar"), "ltr");
+  assert.deepEqual(["", "123", "Hello"].map((text) => textDirection(text, "ar")), ["rtl", "rtl", "rtl"]);
+  assert.equal(textDirection("Hello", null), "auto");
+});
+
+test("another language is said where it is sure", () => {
+  const sure = (lang, confidence = 0.8) => ({ lang, confidence });
+  assert.deepEqual(otherLanguage({ detected: sure("en") }, "de"), { lang: "en", isServed: true });
+  assert.deepEqual(otherLanguage({ detected: sure("es"), unserved: sure("pt") }, "es"), { lang: "pt", isServed: false });
+  assert.deepEqual(otherLanguage({ detected: sure("en"), unserved: sure("pt", 0.6) }, "de"), { lang: "en", isServed: true });
+  for (const detected of [null, sure("de"), sure("en", 0.79)]) assert.equal(otherLanguage({ detected }, "de-AT"), null);
+});
+
+test("languages used last come first, the latest before the others", () => {
+  const options = ["de", "en", "fr", "nl"].map((lang) => ({ lang }));
+  const tags = (list) => list.map((each) => each.lang);
+  assert.deepEqual(byLastUse(options, ["nl", "xx", "de"]).map(tags), [["nl", "de"], ["en", "fr"]]);
+  assert.deepEqual(readRecent(["de", 1, "<b>", "de", "auto"], "fr", null, "en"), ["fr", "en", "de"]);
+  assert.equal(readRecent(["de", "en", "fr", "nl", "es", "it", "pt"]).length, 5);
+  assert.deepEqual(readRecent(null), []);
 });
 
 test("a source is served by its language", () => {

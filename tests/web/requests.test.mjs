@@ -23,6 +23,21 @@ test("terms and names become the fields of the API", () => {
   assert.deepEqual(body.terms, { bank: "Ufer" });
 });
 
+test("terms are those of the languages", () => {
+  const terms = [{ ...term("a", "b"), from: "en", to: "de" }, { ...term("c", "d"), from: "en", to: "fr" }, { ...term("e", "f"), from: "fr", to: "de" }, term("g", "h")];
+  const sent = (source) => requestBody({ ...STATE, terms, source }).terms;
+  assert.deepEqual(sent("en"), { a: "b", g: "h" });
+  assert.deepEqual(sent("auto"), { a: "b", e: "f", g: "h" }, "the text may be in either");
+  assert.deepEqual(requestBody({ ...STATE, source: "en", terms: Array.from({ length: 300 }, (_, at) => term(`t${at}`, "x")) }).terms.t256, undefined);
+});
+
+test("a glossary is named where it has a dictionary", () => {
+  const glossaries = [{ id: "1", name: "One", dictionaries: [{ source_lang: "en", target_lang: "de" }] }];
+  const sent = (changes) => requestBody({ ...STATE, glossaries, glossary: "1", source: "en", ...changes }).glossary;
+  assert.deepEqual([sent({}), sent({ source: "en-US" })], ["1", "1"]);
+  for (const changes of [{ source: "auto" }, { target: "fr" }, { glossary: "2" }, { glossaries: [] }]) assert.equal(sent(changes), undefined);
+});
+
 test("a term named like a member of every object is an own member", () => {
   assert.equal(JSON.stringify(requestBody({ ...STATE, terms: [term("__proto__", "x")] }).terms), '{"__proto__":"x"}');
 });
@@ -84,12 +99,14 @@ test("a key is asked for only where it helps", () => {
 });
 
 test("unknown codes of a newer server are shown in its words", () => {
-  const text = (name) => `<${name}>`;
+  const text = textFinder({ "warning.output-empty": "Ours.", "problem.unknown": "Status {status}", "problem.internal": "Ours." });
   assert.equal(warningText({ code: "new-one", message: "Its words." }, text), "Its words.");
-  assert.equal(warningText({ code: "output-empty", message: "Its words." }, text), "<warning.output-empty>");
+  assert.equal(warningText({ code: "output-empty", message: "Its words." }, text), "Ours.");
   const withValues = (name, { values }) => `${name}: ${values}`;
   assert.equal(warningText({ code: "number-changed", values: ["8:05", "3"] }, withValues), "warning.number-changed: 8:05, 3");
-  assert.equal(problemText({ code: "new-one", detail: "", status: 418 }, text), "<problem.unknown>");
+  assert.equal(problemText({ code: "new-one", detail: "", status: 418 }, text), "Status 418");
+  assert.equal(problemText({ code: "new-one", detail: "Its words.", status: 418 }, text), "Its words.");
+  assert.equal(problemText({ code: "internal", detail: "Its words.", status: 500 }, text), "Ours.");
 });
 
 test("texts fill their placeholders once", () => {

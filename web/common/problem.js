@@ -2,13 +2,15 @@
 
 /** An answer that is no success, or none at all (`status` 0, `code` "unreachable"). */
 export class ProblemError extends Error {
-  /** @param {{status: number, code: string, detail?: string, candidates?: object[], retryAfter?: number | null}} problem */
-  constructor({ status, code, detail = "", candidates = [], retryAfter = null }) {
+  /** @param {{status: number, code: string, detail?: string, candidates?: object[], unserved?: object | null, retryAfter?: number | null}} problem */
+  constructor({ status, code, detail = "", candidates = [], unserved = null, retryAfter = null }) {
     super(`${status} ${code}`);
     this.status = status;
     this.code = code;
     this.detail = detail;
     this.candidates = candidates;
+    /** The language that a text seems to have, if the server does not translate it. */
+    this.unserved = unserved;
     /** Seconds, or null. */
     this.retryAfter = retryAfter;
   }
@@ -44,6 +46,7 @@ function knownMembers(body) {
     code: typeof body?.code === "string" ? body.code : "unknown",
     detail: typeof body?.detail === "string" ? body.detail : "",
     candidates: Array.isArray(body?.candidates) ? body.candidates : [],
+    unserved: typeof body?.unserved?.lang === "string" ? body.unserved : null,
   };
 }
 

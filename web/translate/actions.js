@@ -3,7 +3,7 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
-import { servedSource, targetOptions } from "./logic/languages.js";
+import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
 import { needsKey } from "./logic/messages.js";
 import { curlCommand, requestBody } from "./logic/request_body.js";
@@ -23,18 +23,19 @@ const MAX_STEPS = 20;
  * @param {import("./translation_client.js").TranslationClient} parts.client
  * @param {Storage | null} parts.local
  * @param {Storage | null} parts.session
+ * @param {readonly string[]} parts.preferred the person's languages
  * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
  */
-export function createActions({ store, translator, client, local, session, showLanguage }) {
+export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
 
   function change(changes) {
     store.update(changes);
-    const { source, format, keepsHistory, chosenInterfaceLanguage, isTargetChosen } = store.state;
+    const { source, format, keepsHistory, chosenInterfaceLanguage, isTargetChosen, glossary } = store.state;
     const target = isTargetChosen ? store.state.target : "";
-    writeStored(local, STORED.settings, { source, target, format, keepsHistory, interfaceLanguage: chosenInterfaceLanguage });
+    writeStored(local, STORED.settings, { source, target, format, keepsHistory, glossary, interfaceLanguage: chosenInterfaceLanguage });
     translator.sendSoon();
   }
 
@@ -61,6 +62,15 @@ export function createActions({ store, translator, client, local, session, showL
     } catch (problem) {
       if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
     }
+  }
+
+  async function loadGlossaries() {
+    const { config, key } = store.state;
+    if (!config.keys || !key) return;
+    const glossaries = await client.glossaries().catch(() => []);
+    if (store.state.key !== key) return;
+    store.update({ glossaries });
+    translator.sendSoon();
   }
 
   async function copy(text, what) {
@@ -105,22 +115,22 @@ export function createActions({ store, translator, client, local, session, showL
       const { state } = store;
       const { target, languages } = state;
       const before = knownSource(state);
-      change({ source, target: source === target ? otherTarget(languages, source, before) : target });
+      change({ source, target: source === target ? otherTarget(languages, source, before, preferred) : target });
     },
     chooseTarget(target) {
       const { state } = store;
       const source = state.source === target ? servedSource(state.languages, state.target) : state.source;
       change({ target, source: source ?? "auto", isTargetChosen: true });
     },
-    /** A target that nobody has chosen gives way to a text in the same language. */
-    avoidSameLanguage({ detected, target_lang: target }) {
+    /** A target that nobody has chosen gives way to a text in the same language, and comes back after it. */
+    fitTarget({ detected, target_lang: target }) {
       const { state } = store;
-      if (state.isTargetChosen || !detected || detected.lang !== target || state.target !== target) return;
-      const other = otherTarget(state.languages, target, null);
-      if (other) {
-        store.update({ target: other });
-        translator.sendSoon();
-      }
+      if (state.isTargetChosen || !detected || state.target !== target) return;
+      if (detected.lang !== target && detected.confidence < SURE) return;
+      const usual = usualTarget(state.languages, servedSource(state.languages, detected.lang), preferred);
+      if (!usual || usual === target) return;
+      store.update({ target: usual });
+      translator.sendSoon();
     },
     chooseFormat(format) {
       change({ format });
@@ -133,10 +143,19 @@ export function createActions({ store, translator, client, local, session, showL
       if (!state.text.trim()) change({ source, target, isTargetChosen: true });
       else if (isDone(state)) replaceAndKeep({ text: state.translation.text, source, target });
     },
-    /** One of the languages that the text may have. */
+    /** One of the languages that the text may have; who clicks on it types on. */
     chooseCandidate(source) {
       this.chooseSource(source);
-      focusOn("source-language");
+      focusOn("source-text");
+    },
+    /** Another translation takes the place of the one that is shown, which takes its place. */
+    useOther(index) {
+      const { translation, others } = store.state;
+      const { request } = translation;
+      const result = { ...translation.result, translation: others.texts[index], uncertain: [] };
+      const texts = others.texts.map((each, at) => (at === index ? translation.text : each));
+      store.update({ translation: { ...translation, text: result.translation, result }, others: { ...others, texts } });
+      this.addToHistory({ request, result });
     },
     tryAgain() {
       translator.tryAgain();
@@ -147,7 +166,12 @@ export function createActions({ store, translator, client, local, session, showL
       focusOn("source-text");
     },
     showPreview: (showsPreview) => store.update({ showsPreview }),
-    openPanel: (panel) => store.update({ panel: store.state.panel === panel ? null : panel }),
+    openPanel(panel) {
+      store.update({ panel: store.state.panel === panel ? null : panel, imported: null });
+      if (store.state.panel === "terms") loadGlossaries();
+    },
+    chooseGlossary: (glossary) => change({ glossary }),
+    loadGlossaries,
 
     copyTranslation: () => isDone(store.state) && copy(store.state.translation.text, "translation"),
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
@@ -172,9 +196,10 @@ export function createActions({ store, translator, client, local, session, showL
     useKey(key, isKept) {
       writeStored(local, STORED.key, null);
       writeStored(session, STORED.key, null);
-      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false });
+      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false, glossaries: [] });
       if (!key) return;
       checkKey(key, isKept);
+      if (store.state.panel === "terms" || store.state.glossary) loadGlossaries();
       if (store.state.text.trim()) translator.tryAgain();
     },
     closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
@@ -186,8 +211,7 @@ export function createActions({ store, translator, client, local, session, showL
 }
 
 // The language of the text becomes that of the translation, so what was the source is the new target.
-function otherTarget(languages, source, before) {
-  const targets = targetOptions(languages, source, "en");
-  const ready = targets.find((each) => each.ready);
-  return (targets.find((each) => each.lang === before) ?? ready ?? targets[0])?.lang ?? "";
+function otherTarget(languages, source, before, preferred) {
+  const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
+  return isServed ? before : usualTarget(languages, source, preferred);
 }

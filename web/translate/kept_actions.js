@@ -1,10 +1,12 @@
 // What a person can do with what the browser keeps for all tabs: terms and history.
 
 import { readStored, writeStored } from "../common/storage.js";
-import { focusOn } from "./elements.js";
+import { focusOn, saveFile } from "./elements.js";
 import { readEntries, withEntry } from "./logic/history.js";
-import { cleanTerm, MAX_TERMS, readTerms } from "./logic/terms.js";
-import { STORED } from "./state.js";
+import { readRecent } from "./logic/languages.js";
+import { MAX_FILE_BYTES, readTermFile, termFile } from "./logic/term_files.js";
+import { cleanTerm, isFor, MAX_KEPT_TERMS, mergeTerms, readTerms } from "./logic/terms.js";
+import { knownSource, STORED } from "./state.js";
 
 /**
  * Returns these actions of the page.
@@ -14,14 +16,16 @@ import { STORED } from "./state.js";
  * @param {Storage | null} parts.local
  */
 export function createKeptActions({ store, translator, local }) {
-  function changeTerms(terms) {
-    store.update({ terms });
+  const presentPair = () => ({ from: knownSource(store.state) ?? "", to: store.state.target });
+
+  function changeTerms(terms, imported = null) {
+    store.update({ terms, imported });
     writeStored(local, STORED.terms, terms);
   }
 
   return {
     addTerm() {
-      if (store.state.terms.length < MAX_TERMS) changeTerms([...store.state.terms, cleanTerm({})]);
+      if (store.state.terms.length < MAX_KEPT_TERMS) changeTerms([...store.state.terms, cleanTerm(presentPair())]);
     },
     changeTerm(index, changes) {
       changeTerms(store.state.terms.map((term, at) => (at === index ? cleanTerm({ ...term, ...changes }) : term)));
@@ -31,6 +35,23 @@ export function createKeptActions({ store, translator, local }) {
       changeTerms(store.state.terms.filter((_, at) => at !== index));
       translator.sendSoon();
       focusOn("add-term");
+    },
+
+    async importTerms(file) {
+      if (file.size > MAX_FILE_BYTES) return;
+      const read = readTermFile(await file.text(), presentPair());
+      const { terms, left } = mergeTerms(store.state.terms, read.terms);
+      changeTerms(terms, { count: read.terms.length - left, left: read.left + left });
+      translator.sendSoon();
+    },
+    /** TSV has no place for languages: it gets the terms of the present ones. */
+    exportTerms(kind) {
+      const { state } = store;
+      saveFile(`terms.${kind}`, termFile(kind === "csv" ? state.terms : state.terms.filter((each) => isFor(each, state)), kind));
+    },
+
+    noteUsed({ source_lang: source, target_lang: target }) {
+      writeStored(local, STORED.recent, readRecent(readStored(local, STORED.recent, []), target, source));
     },
 
     /** Other tabs add to the history too: what they have kept stays. */

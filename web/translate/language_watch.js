@@ -1,7 +1,7 @@
 // Keeps the list of languages, and tells when what failed can be tried again.
 
 import { asProblem, unreachable } from "../common/problem.js";
-import { firstTarget, servedSource, targetOptions } from "./logic/languages.js";
+import { servedSource, targetOptions, usualTarget } from "./logic/languages.js";
 import { isOutage } from "./logic/messages.js";
 import { knownSource } from "./state.js";
 
@@ -67,7 +67,7 @@ export class LanguageWatch {
   #keep(languages) {
     const { store, preferred, onFirstTarget } = this.#parts;
     const { target } = store.state;
-    const first = target || firstTarget(languages, target, preferred);
+    const first = target || usualTarget(languages, null, preferred);
     store.update({ languages, languagesLoaded: true, target: first });
     if (first !== target) onFirstTarget();
   }

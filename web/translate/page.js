@@ -6,6 +6,7 @@ import { createStore } from "../common/store.js";
 import { loadStrings, pickLanguage, textFinder } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
+import { Advisor } from "./advisor.js";
 import { LanguageWatch } from "./language_watch.js";
 import { draftOf, readDraft } from "./logic/draft.js";
 import { isOutage } from "./logic/messages.js";
@@ -38,13 +39,15 @@ const clock = {
   clearTimeout: (timer) => clearTimeout(timer),
 };
 const translator = new Translator({ store, client, clock, onResult: noteResult, onFailure: noteFailure });
-const actions = createActions({ store, translator, client, local, session, showLanguage });
+const advisor = new Advisor({ store, client, clock });
+const preferred = navigator.languages;
+const actions = { ...createActions({ store, translator, client, local, session, preferred, showLanguage }), askOthers: () => advisor.askOthers() };
 
 const watch = new LanguageWatch({
   store,
   client,
   clock,
-  preferred: navigator.languages,
+  preferred,
   isVisible: () => document.visibilityState !== "hidden",
   onFirstTarget: () => translator.sendSoon(),
   onServed: () => translator.goOn(),
@@ -53,7 +56,8 @@ let draftTimer = null;
 
 function noteResult(done) {
   actions.addToHistory(done);
-  actions.avoidSameLanguage(done.result);
+  actions.noteUsed(done.result);
+  actions.fitTarget(done.result);
 }
 
 function noteFailure() {
@@ -68,6 +72,7 @@ function keepDraft() {
 
 function show(state) {
   if (text === null) return;
+  advisor.note(state);
   draftTimer ??= setTimeout(keepDraft, DRAFT_MS);
   render(html`<${PageView} state=${state} actions=${actions} text=${text} />`, root);
 }
@@ -114,5 +119,6 @@ document.getElementById("source-text")?.focus();
 if (store.state.config.keys && !store.state.key) actions.askForKey();
 watchBrowser();
 if (draft === null) openLink();
+if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();
 await watch.refresh();

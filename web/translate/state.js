@@ -1,6 +1,7 @@
 // The state of the page: what its views are made of.
 
 import { readEntries } from "./logic/history.js";
+import { readRecent } from "./logic/languages.js";
 import { FORMATS } from "./logic/request_body.js";
 import { readTerms } from "./logic/terms.js";
 import { readStored } from "../common/storage.js";
@@ -11,6 +12,7 @@ export const STORED = Object.freeze({
   history: "pairway.history",
   key: "pairway.key",
   draft: "pairway.draft",
+  recent: "pairway.recent",
 });
 
 /**
@@ -46,12 +48,23 @@ export function initialState({ config, local, session, draft }) {
     isSlow: false,
     /** @type {null | {request: object, problem: import("../common/problem.js").ProblemError, seconds: number | null, retries: boolean}} */
     failure: null,
+    /** What the detection of a text says against its chosen language. @type {null | {lang: string, isServed: boolean}} */
+    looksLike: null,
+    /** Other translations of a request; `texts` is null until they are there. @type {null | {request: object, texts: string[] | null, problem: object | null}} */
+    others: null,
+    /** Languages used last, as they were when the page was opened: a list that changes while one is in it is a trap. */
+    recent: readRecent(readStored(local, STORED.recent, [])),
     isOnline: true,
     /** "", or what has just been copied. */
     copied: "",
     showsPreview: true,
     /** @type {null | "terms" | "history"} */
     panel: null,
+    /** Of the key, and the one chosen. */
+    glossaries: [],
+    glossary: typeof settings.glossary === "string" ? settings.glossary : "",
+    /** @type {null | {count: number, left: number}} what came of a file with terms */
+    imported: null,
     terms: readTerms(readStored(local, STORED.terms, [])),
     keepsHistory: settings.keepsHistory === true,
     history: settings.keepsHistory === true ? readEntries(readStored(local, STORED.history, [])) : [],

@@ -32,6 +32,21 @@ export class TranslationClient {
     return (await this.#send("usage", { headers: this.#authorization() })).json();
   }
 
+  /** Returns the key's glossaries, without their entries. */
+  async glossaries() {
+    return (await (await this.#send("glossaries", { headers: this.#authorization() })).json()).glossaries;
+  }
+
+  /** Returns what a text's language seems to be. */
+  async detect(text, signal) {
+    return (await this.#post("detect", { text }, signal)).json();
+  }
+
+  /** Returns the result with other translations, as a whole. */
+  async translateAgain(body, alternatives, signal) {
+    return (await this.#post("translate", { ...body, alternatives, confidence: true }, signal)).json();
+  }
+
   /**
    * Translates; each part is passed on as soon as it is final. Returns the result.
    * @param {object} body
@@ -39,8 +54,7 @@ export class TranslationClient {
    * @param {(part: string) => void} onPart
    */
   async translate(body, signal, onPart) {
-    const headers = { "Content-Type": "application/json", Accept: "text/event-stream", ...this.#authorization() };
-    const response = await this.#send("translate", { method: "POST", headers, body: JSON.stringify(body), signal });
+    const response = await this.#post("translate", { ...body, confidence: true }, signal, { Accept: "text/event-stream" });
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.json();
     try {
       for await (const { event, data } of readEvents(response.body)) {
@@ -52,6 +66,11 @@ export class TranslationClient {
       throw error instanceof ProblemError || signal.aborted ? error : cutOff();
     }
     throw cutOff();
+  }
+
+  #post(path, body, signal, accepted = {}) {
+    const headers = { "Content-Type": "application/json", ...accepted, ...this.#authorization() };
+    return this.#send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   }
 
   async #send(path, options) {

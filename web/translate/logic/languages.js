@@ -5,6 +5,14 @@ const RIGHT_TO_LEFT_SCRIPTS = new Set(["Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "
 // BCP 47, and "auto".
 const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
 const MAX_TAG_CHARS = 35;
+const RTL_LETTER = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+/** The server detects a language from no more. */
+export const LOOK_CHARS = 200;
+// Fewer letters may be a name, or a word that several languages have.
+const FEWEST_LETTERS = 20;
+const MAX_RECENT = 5;
+/** A detection of less confidence is not worth a change. */
+export const SURE = 0.8;
 
 /** Returns "rtl" or "ltr"; "auto" without a language, so that the text decides. */
 export function directionOf(tag) {
@@ -13,6 +21,26 @@ export function directionOf(tag) {
   const script = parts.find((part) => /^[A-Za-z]{4}$/.test(part));
   const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(title(script)) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
   return rtl ? "rtl" : "ltr";
+}
+
+/** Returns the direction of a text in a language; where that cannot be its language, the direction of its letters. */
+export function textDirection(text, tag) {
+  const letters = text.slice(0, LOOK_CHARS).match(/\p{L}/gu) ?? [];
+  const rtl = letters.filter((letter) => RTL_LETTER.test(letter)).length;
+  if (2 * rtl > letters.length) return "rtl";
+  return rtl === 0 && letters.length >= FEWEST_LETTERS ? "ltr" : directionOf(tag);
+}
+
+/** Returns what the detection of a text says against the language chosen for it, or null. */
+export function otherLanguage({ detected, unserved }, chosen) {
+  const found = [unserved, detected].find((each) => each?.confidence >= SURE);
+  if (!found || base(found.lang) === base(chosen)) return null;
+  return { lang: found.lang, isServed: found === detected };
+}
+
+/** Returns whether a text has enough letters for its language to be told. */
+export function isTellable(text) {
+  return (text.slice(0, LOOK_CHARS).match(/\p{L}/gu) ?? []).length >= FEWEST_LETTERS;
 }
 
 /** Returns the language tag, or "" for anything else, such as markup in a link. */
@@ -65,19 +93,31 @@ export function targetOptions(languages, source, interfaceLanguage) {
 export function servedSource(languages, tag) {
   if (!tag) return null;
   const sources = languages.map(({ lang }) => lang);
-  return [tag, tag.split("-")[0]].find((each) => sources.includes(each)) ?? null;
+  return [tag, base(tag)].find((each) => sources.includes(each)) ?? null;
 }
 
 /**
- * Returns the target to begin with: the wanted one if it is served, else one of the person's languages, else any ready.
+ * Returns the target for a source that nobody has chosen one for: a language of the person, English, or any that is ready.
+ * @param {string | null} source null: any
  * @param {readonly string[]} preferred
  */
-export function firstTarget(languages, wanted, preferred) {
-  const served = targetOptions(languages, null, "en");
+export function usualTarget(languages, source, preferred) {
+  const served = targetOptions(languages, source, "en").filter(({ lang }) => !source || base(lang) !== base(source));
   const ready = served.filter((each) => each.ready);
-  const tags = [wanted, ...preferred.flatMap((tag) => [tag, tag.split("-")[0]])];
-  const known = (list) => tags.find((tag) => list.some((each) => each.lang === tag));
-  return (wanted && served.some((each) => each.lang === wanted) && wanted) || known(ready) || ready[0]?.lang || served[0]?.lang || "";
+  const tag = [...preferred.flatMap((each) => [each, base(each)]), "en"].find((each) => ready.some(({ lang }) => lang === each));
+  return tag ?? (ready.find((each) => !each.through) ?? ready[0] ?? served[0])?.lang ?? "";
+}
+
+/** Returns what is left of stored tags after a look at each; `used` come first. */
+export function readRecent(stored, ...used) {
+  const tags = [...used, ...(Array.isArray(stored) ? stored : [])].filter((each) => typeof each === "string" && tagOrNone(each) && each !== "auto");
+  return [...new Set(tags)].slice(0, MAX_RECENT);
+}
+
+/** Returns the options in two lists: those used last, the latest first, and the others. */
+export function byLastUse(options, recent) {
+  const used = recent.flatMap((tag) => options.filter(({ lang }) => lang === tag));
+  return [used, options.filter((each) => !used.includes(each))];
 }
 
 // Of several sources any may be the text's: ready if one of them is, and no pivot can be named.
@@ -89,6 +129,10 @@ function better(known, target, isOneSource) {
 function sorted(options, interfaceLanguage) {
   const { compare } = new Intl.Collator(interfaceLanguage);
   return options.sort((one, other) => compare(one.name, other.name));
+}
+
+function base(tag) {
+  return tag.split("-")[0];
 }
 
 function title(word) {

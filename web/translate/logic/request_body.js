@@ -1,5 +1,7 @@
 // The request of a state: the body of POST /translate, and the same as a command for a terminal.
 
+import { usedGlossary, usedTerms } from "./terms.js";
+
 /** Formats of a text, as the API names them. */
 export const FORMATS = Object.freeze(["text", "html", "markdown"]);
 
@@ -7,13 +9,17 @@ export const FORMATS = Object.freeze(["text", "html", "markdown"]);
  * Returns the body of the request.
  * @param {{text: string, source: string, target: string, format: string, terms: import("./terms.js").Term[]}} state
  */
-export function requestBody({ text, source, target, format, terms }) {
+export function requestBody(state) {
+  const { text, source, target, format } = state;
+  const terms = usedTerms(state);
+  const glossary = usedGlossary(state);
   const body = { text, source_lang: source, target_lang: target };
   if (format !== "text") body.format = format;
-  const kept = terms.filter((each) => each.source.trim() && each.keep).map((each) => each.source.trim());
-  const translated = terms.filter((each) => each.source.trim() && !each.keep && each.target.trim());
+  const kept = terms.filter((each) => each.keep).map((each) => each.source.trim());
+  const translated = terms.filter((each) => !each.keep);
   if (kept.length) body.do_not_translate = [...new Set(kept)];
   if (translated.length) body.terms = Object.fromEntries(translated.map((each) => [each.source.trim(), each.target.trim()]));
+  if (glossary) body.glossary = glossary.id;
   return body;
 }
 

@@ -1,27 +1,50 @@
 // Terms: words with a fixed translation, or none. The browser keeps them.
 
-/** @typedef {{source: string, target: string, keep: boolean}} Term  keep: the word stays as it is */
+import { tagOrNone } from "./languages.js";
 
-/** The server's bound on each of the two lists. */
+/** @typedef {{source: string, target: string, keep: boolean, from: string, to: string}} Term  keep: the word stays as it is; from, to: languages, "" for any */
+
+/** The server's bound on each of the two lists of a request. */
 export const MAX_TERMS = 256;
+/** A browser keeps five megabytes for a page, and a table of more is no table for people. */
+export const MAX_KEPT_TERMS = 1024;
 const MAX_TERM_CHARS = 200;
 
-/** Returns what is left of a stored list after a look at every member; another version may have written it. */
+/** Returns what is left of stored terms after a look at every member; another version may have written it. */
 export function readTerms(stored) {
   if (!Array.isArray(stored)) return [];
-  return stored.filter((each) => typeof each?.source === "string").slice(0, MAX_TERMS).map(cleanTerm);
+  return stored.filter((each) => typeof each?.source === "string").slice(0, MAX_KEPT_TERMS).map(cleanTerm);
 }
 
 /** @returns {Term} */
-export function cleanTerm({ source = "", target = "", keep = false }) {
-  return { source: oneLine(source), target: oneLine(target), keep: Boolean(keep) };
+export function cleanTerm({ source = "", target = "", keep = false, from = "", to = "" }) {
+  return { source: oneLine(source), target: oneLine(target), keep: Boolean(keep), from: tagOrNone(String(from)), to: tagOrNone(String(to)) };
 }
 
-/** Returns the number of terms that a request would carry. */
-export function usedTerms(terms) {
-  return terms.filter((each) => each.source.trim() && (each.keep || each.target.trim())).length;
+/** Returns whether a term is for these languages; a source that is detected may be any. */
+export function isFor({ from, to }, { source, target }) {
+  return (!from || source === "auto" || from === source) && (!to || to === target);
+}
+
+/** Returns the terms that a request carries. */
+export function usedTerms(state) {
+  const isUsed = (each) => each.source.trim() && (each.keep || each.target.trim()) && isFor(each, state);
+  return state.terms.filter(isUsed).slice(0, MAX_TERMS);
+}
+
+/** Returns the glossary that a request names; the server needs the language of the text, and one of its dictionaries. */
+export function usedGlossary({ glossaries = [], glossary, source, target }) {
+  const isOf = ({ source_lang: from, target_lang: to }) => (from === source || from === source.split("-")[0]) && to === target;
+  return glossaries.find(({ id, dictionaries }) => id === glossary && dictionaries.some(isOf));
+}
+
+/** Returns the terms with others, which take the place of those of the same words and languages, and how many others had no place. */
+export function mergeTerms(terms, others) {
+  const name = ({ source, from, to }) => JSON.stringify([source.trim(), from, to]);
+  const merged = new Map([...terms, ...others].map((each) => [name(each), each]));
+  return { terms: [...merged.values()].slice(0, MAX_KEPT_TERMS), left: Math.max(0, merged.size - MAX_KEPT_TERMS) };
 }
 
 function oneLine(text) {
-  return String(text).replace(/[\r\n]+/g, " ").slice(0, MAX_TERM_CHARS);
+  return String(text).replace(/[\t\r\n]+/g, " ").slice(0, MAX_TERM_CHARS);
 }

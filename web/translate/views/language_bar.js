@@ -1,7 +1,7 @@
 // The languages: source, swap, target.
 
 import { html } from "../../common/view.js";
-import { languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
+import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
 import { isDone } from "../logic/shown.js";
 import { knownSource } from "../state.js";
 import { Icon } from "./icons.js";
@@ -22,38 +22,36 @@ export function LanguageBar({ state, actions, text }) {
 
 function SourceSelect({ state, actions, text }) {
   const { source, interfaceLanguage } = state;
-  const options = withChosen(sourceOptions(state.languages, interfaceLanguage), source, interfaceLanguage);
   const detected = source === "auto" && knownSource(state);
   const name = detected && languageName(detected, interfaceLanguage);
-  return html`
-    <label class="visually-hidden" for="source-language">${text("source.language")}</label>
-    <select id="source-language" class="field plain" onChange=${(event) => actions.chooseSource(event.target.value)}>
-      <option value="auto" selected=${source === "auto"}>
-        ${detected ? text("source.detected", { language: name }) : text("source.auto")}
-      </option>
-      ${options.map((each) => html`<option key=${each.lang} value=${each.lang} selected=${each.lang === source}>${each.name}</option>`)}
-    </select>
-  `;
+  const options = sourceOptions(state.languages, interfaceLanguage);
+  return html`<${LanguageSelect} id="source-language" label=${text("source.language")} state=${state} options=${options} chosen=${source} onChoose=${actions.chooseSource} text=${text}>
+    <option value="auto" selected=${source === "auto"}>${detected ? text("source.detected", { language: name }) : text("source.auto")}</option>
+  <//>`;
 }
 
 function TargetSelect({ state, actions, text }) {
-  const { target, interfaceLanguage } = state;
-  const source = servedSource(state.languages, knownSource(state));
-  const options = withChosen(targetOptions(state.languages, source, interfaceLanguage), target, interfaceLanguage);
+  const options = targetOptions(state.languages, servedSource(state.languages, knownSource(state)), state.interfaceLanguage);
+  return html`<${LanguageSelect} id="target-language" label=${text("target.language")} state=${state} options=${options} chosen=${state.target} onChoose=${actions.chooseTarget} text=${text} />`;
+}
+
+function LanguageSelect({ id, label, state, options, chosen, onChoose, text, children }) {
+  const [used, others] = byLastUse(withChosen(options, chosen, state.interfaceLanguage), state.recent);
+  const option = (each) => html`
+    <option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
+      ${optionText(each, text)}
+    </option>
+  `;
   return html`
-    <label class="visually-hidden" for="target-language">${text("target.language")}</label>
-    <select id="target-language" class="field plain" onChange=${(event) => actions.chooseTarget(event.target.value)}>
-      ${options.map((each) => html`
-        <option key=${each.lang} value=${each.lang} selected=${each.lang === target} disabled=${!each.ready && each.lang !== target}>
-          ${optionText(each, text)}
-        </option>
-      `)}
+    <label class="visually-hidden" for=${id}>${label}</label>
+    <select id=${id} class="field plain" onChange=${(event) => onChoose(event.target.value)}>
+      ${children}${used.map(option)}${used.length > 0 && others.length > 0 && html`<hr />`}${others.map(option)}
     </select>
   `;
 }
 
 function optionText({ name, ready, through }, text) {
-  if (!ready) return text("target.unavailable", { language: name });
+  if (ready === false) return text("target.unavailable", { language: name });
   return through ? text("target.through", { language: name, pivot: through }) : name;
 }
 

@@ -8,7 +8,7 @@ import { Icon } from "./icons.js";
 import { TermsPanel } from "./terms_panel.js";
 
 export function Options({ state, actions, text }) {
-  const count = usedTerms(state.terms);
+  const count = usedTerms(state).length;
   return html`
     <div class="options">
       <fieldset class="formats">

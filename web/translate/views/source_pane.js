@@ -2,7 +2,7 @@
 
 import { Fragment, html } from "../../common/view.js";
 import { insertText } from "../elements.js";
-import { directionOf, languageName } from "../logic/languages.js";
+import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
 import { knownSource } from "../state.js";
@@ -16,7 +16,7 @@ export function SourcePane({ state, actions, text }) {
       <textarea
         id="source-text"
         lang=${language ?? ""}
-        dir=${state.format === "html" ? "ltr" : directionOf(language)}
+        dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)}
         class=${state.format === "text" ? "" : "code"}
         placeholder=${text(`source.placeholder.${state.format}`)}
         spellcheck="true"
@@ -42,12 +42,21 @@ export function SourcePane({ state, actions, text }) {
 
 function Detected({ state, actions, text }) {
   const detected = state.source === "auto" && state.translation?.result?.detected;
-  const candidates = state.source === "auto" && state.failure?.problem.candidates;
+  const problem = state.source === "auto" && state.failure?.problem;
+  const { looksLike } = state;
   const name = (lang) => languageName(lang, state.interfaceLanguage);
-  if (candidates?.length) {
+  if (looksLike) {
+    const language = name(looksLike.lang);
+    return html`<p id="looks-like" class="detected" role="status">
+      ${looksLike.isServed ? text("looks.like", { language }) : text("looks.unserved", { language })}
+      ${looksLike.isServed &&
+      html`<button id="change-language" class="button small" type="button" onClick=${() => actions.chooseCandidate(looksLike.lang)}>${text("looks.change")}</button>`}
+    </p>`;
+  }
+  if (problem?.candidates?.length && !problem.unserved) {
     return html`<p id="candidates" class="detected">
       ${text("detected.choose")}
-      ${candidates.map(
+      ${problem.candidates.map(
         ({ lang }) => html`<button class="button outlined small" type="button" onClick=${() => actions.chooseCandidate(lang)}>${name(lang)}</button>`,
       )}
     </p>`;

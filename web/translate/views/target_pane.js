@@ -5,9 +5,10 @@ import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { isTooLong } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
-import { isDone, isStale } from "../logic/shown.js";
+import { isDone, isStale, piecesOf } from "../logic/shown.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
+import { Others, OthersButton } from "./other_translations.js";
 
 const SECOND_MS = 1000;
 
@@ -16,6 +17,7 @@ export function TargetPane({ state, actions, text }) {
     <div class="pane target">
       <${Translation} state=${state} text=${text} />
       <div role="status"><${Warnings} state=${state} text=${text} /></div>
+      <${Others} state=${state} actions=${actions} text=${text} />
       <${Failure} state=${state} actions=${actions} text=${text} />
       <div class="pane-foot">
         <${Progress} state=${state} actions=${actions} text=${text} />
@@ -43,16 +45,25 @@ function Translation({ state, text }) {
     lang=${target}
     dir=${format === "html" ? "ltr" : directionOf(target)}
   >${translation
-    ? html`${translation.text}<span class="rest" aria-hidden="true">${translation.rest}</span>`
+    ? html`<${Words} words=${translation.text} spans=${translation.result?.uncertain} title=${text("uncertain")} /><span class="rest" aria-hidden="true">${translation.rest}</span>`
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
 }
 
 /** Is rendered only for other content, because reading a long one takes a while. */
-class Preview extends Component {
+class Stable extends Component {
   shouldComponentUpdate(next) {
     return Object.keys(next).some((name) => next[name] !== this.props[name]);
   }
+}
 
+class Words extends Stable {
+  render({ words, spans, title }) {
+    if (!spans?.length) return words;
+    return piecesOf(words, spans).map((each) => (each.isUncertain ? html`<mark class="uncertain" title=${title}>${each.text}</mark>` : each.text));
+  }
+}
+
+class Preview extends Stable {
   render({ content, language, title, stale }) {
     return html`<iframe id="translation-preview" class=${stale.trim()} title=${title} sandbox="" lang=${language} srcdoc=${previewDocument(content, language)}></iframe>`;
   }
@@ -64,10 +75,13 @@ function previewDocument(translation, target) {
 }
 
 function Warnings({ state, text }) {
-  const warnings = state.translation?.result?.warnings ?? [];
+  const { uncertain = [], warnings = [] } = state.translation?.result ?? {};
+  const [first] = uncertain;
+  const isWhole = first && first[1] - first[0] === Array.from(state.translation.text).length;
   // Those of an older text stay, dimmed, only while a newer one is on its way, so that nothing jumps at each key.
-  if (!warnings.length || (isStale(state) && !isComing(state))) return null;
+  if (!(warnings.length || uncertain.length) || (isStale(state) && !isComing(state))) return null;
   return html`<ul id="warnings" class=${isStale(state) ? "warnings stale" : "warnings"} aria-label=${text("warnings")}>
+    ${uncertain.length > 0 && html`<li data-code="uncertain"><${Icon} name="warning" /><span>${text(isWhole ? "uncertain" : "uncertain.parts")}</span></li>`}
     ${warnings.map((each) => html`<li data-code=${each.code}><${Icon} name="warning" /><span>${warningText(each, text)}</span></li>`)}
   </ul>`;
 }
@@ -76,7 +90,8 @@ function Failure({ state, actions, text }) {
   const { failure, isOnline } = state;
   if (!failure) return null;
   const { problem, seconds, retries } = failure;
-  const words = problemText(problem, text, isOnline);
+  const language = problem.unserved && languageName(problem.unserved.lang, state.interfaceLanguage);
+  const words = language ? text("looks.unserved", { language }) : problemText(problem, text, isOnline);
   // Somebody who begins to type has done nothing wrong.
   const isMild = ["language-undetected", "cancelled"].includes(problem.code);
   return html`<div id="failure" class=${isMild ? "failure mild" : "failure"} data-code=${problem.code}>
@@ -105,6 +120,7 @@ function Progress({ state, actions, text }) {
   const { isSlow } = state;
   return html`<div class="detected">
     <p id="status">${isSlow ? "" : statusText(state, text)}</p>
+    ${!isSlow && html`<${OthersButton} state=${state} actions=${actions} text=${text} />`}
     <p id="slow" role="status">${isSlow ? text("status.slow") : ""}</p>
     ${isSlow && html`<button id="cancel" class="button small" type="button" onClick=${actions.cancel}>${text("cancel")}</button>`}
   </div>`;

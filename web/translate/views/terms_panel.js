@@ -1,47 +1,82 @@
-// The table of terms.
+// The terms: those of the present languages, of any, and of others; their files; the key's glossaries.
 
 import { html } from "../../common/view.js";
-import { MAX_TERMS } from "../logic/terms.js";
+import { languageName } from "../logic/languages.js";
+import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
 import { Icon } from "./icons.js";
 
 export function TermsPanel({ state, actions, text }) {
+  const { terms, imported, interfaceLanguage } = state;
+  const pairName = ({ from, to }) => [from, to].map((tag) => (tag ? languageName(tag, interfaceLanguage) : text("terms.any"))).join(" → ");
+  const groups = {};
+  terms.forEach((term, index) => (groups[pairName(term)] ??= []).push(index));
+  const tables = { present: [], any: [], others: [] };
+  for (const [name, indices] of Object.entries(groups)) {
+    const { from, to } = terms[indices[0]];
+    const kind = !from && !to ? "any" : isFor({ from, to }, state) ? "present" : "others";
+    tables[kind].push(html`<${TermTable} key=${name} name=${name} indices=${indices} terms=${terms} actions=${actions} text=${text} />`);
+  }
   return html`
     <section id="terms-panel" class="panel" aria-labelledby="terms-title">
       <h2 id="terms-title">${text("terms")}</h2>
       <p class="hint">${text("terms.hint")}</p>
-      ${state.terms.length > 0 &&
-      html`<table>
-        <thead>
-          <tr>
-            <th scope="col">${text("terms.source")}</th>
-            <th scope="col">${text("terms.target")}</th>
-            <th scope="col">${text("terms.keep")}</th>
-            <th scope="col"><span class="visually-hidden">${text("terms.remove")}</span></th>
-          </tr>
-        </thead>
-        <tbody>
-          ${state.terms.map((term, index) => html`<${TermRow} key=${index} term=${term} index=${index} actions=${actions} text=${text} />`)}
-        </tbody>
-      </table>`}
-      <button id="add-term" class="button outlined" type="button" disabled=${state.terms.length >= MAX_TERMS} onClick=${() => addTerm(actions, state)}>
-        <${Icon} name="plus" />${text("terms.add")}
-      </button>
+      ${tables.present}
+      ${tables.any.length > 0 && html`<div id="terms-any"><p class="hint">${text("terms.any.hint")}</p>${tables.any}</div>`}
+      ${tables.others.length > 0 && html`<details id="other-terms"><summary>${text("terms.others")}</summary>${tables.others}</details>`}
+      <div class="options">
+        <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${() => addTerm(actions, state)}>
+          <${Icon} name="plus" />${text("terms.add")}
+        </button>
+        <label class="button outlined file">${text("terms.import")}<input id="import-terms" class="visually-hidden" type="file" accept=".csv,.tsv,.txt" onChange=${(event) => importFile(event, actions)} /></label>
+        ${["csv", "tsv"].map(
+          (kind) => html`<button id=${`export-${kind}`} class="button" type="button" disabled=${!terms.length} onClick=${() => actions.exportTerms(kind)}>
+            ${text("terms.export", { kind: kind.toUpperCase() })}
+          </button>`,
+        )}
+      </div>
+      <p id="terms-imported" class="hint" role="status">${imported && text("terms.imported", imported)}</p>
+      <${Glossaries} state=${state} actions=${actions} text=${text} />
     </section>
   `;
 }
 
+function Glossaries({ state, actions, text }) {
+  const { glossaries, glossary } = state;
+  if (!glossaries.length) return null;
+  const isUnused = glossaries.some(({ id }) => id === glossary) && !usedGlossary(state);
+  return html`<p>
+    <label for="glossary">${text("glossary")} </label>
+    <select id="glossary" class="field" aria-describedby="glossary-unused" onChange=${(event) => actions.chooseGlossary(event.target.value)}>
+      <option value="">${text("glossary.none")}</option>
+      ${glossaries.map(({ id, name }) => html`<option value=${id} selected=${id === glossary}>${name}</option>`)}
+    </select>
+    <span id="glossary-unused" class="hint" role="status">${isUnused ? ` ${text("glossary.unused")}` : ""}</span>
+  </p>`;
+}
+
+function TermTable({ name, indices, terms, actions, text }) {
+  return html`<table>
+    <caption>${name}</caption>
+    <thead>
+      <tr>
+        <th scope="col">${text("terms.source")}</th>
+        <th scope="col">${text("terms.target")}</th>
+        <th scope="col">${text("terms.keep")}</th>
+        <th scope="col"><span class="visually-hidden">${text("terms.remove")}</span></th>
+      </tr>
+    </thead>
+    <tbody>
+      ${indices.map((index) => html`<${TermRow} key=${index} term=${terms[index]} index=${index} actions=${actions} text=${text} />`)}
+    </tbody>
+  </table>`;
+}
+
 function TermRow({ term, index, actions, text }) {
   const number = index + 1;
+  const change = (changes) => actions.changeTerm(index, changes);
   return html`<tr>
     <td>
-      <input
-        id=${`term-${index}`}
-        class="field"
-        dir="auto"
-        aria-label=${text("terms.source.number", { number })}
-        value=${term.source}
-        onInput=${(event) => actions.changeTerm(index, { source: event.target.value })}
-      />
+      <input id=${`term-${index}`} class="field" dir="auto" aria-label=${text("terms.source.number", { number })} value=${term.source} onInput=${(event) => change({ source: event.target.value })} />
     </td>
     <td>
       <input
@@ -50,16 +85,11 @@ function TermRow({ term, index, actions, text }) {
         aria-label=${text("terms.target.number", { number })}
         value=${term.keep ? term.source : term.target}
         disabled=${term.keep}
-        onInput=${(event) => actions.changeTerm(index, { target: event.target.value })}
+        onInput=${(event) => change({ target: event.target.value })}
       />
     </td>
     <td class="narrow-cell">
-      <input
-        type="checkbox"
-        aria-label=${text("terms.keep.number", { number })}
-        checked=${term.keep}
-        onChange=${(event) => actions.changeTerm(index, { keep: event.target.checked })}
-      />
+      <input type="checkbox" aria-label=${text("terms.keep.number", { number })} checked=${term.keep} onChange=${(event) => change({ keep: event.target.checked })} />
     </td>
     <td class="narrow-cell">
       <button class="button round" type="button" onClick=${() => actions.removeTerm(index)} title=${text("terms.remove")}>
@@ -67,6 +97,11 @@ function TermRow({ term, index, actions, text }) {
       </button>
     </td>
   </tr>`;
+}
+
+async function importFile({ target }, actions) {
+  if (target.files.length) await actions.importTerms(target.files[0]);
+  target.value = ""; // the same file can be chosen again
 }
 
 function addTerm(actions, state) {
