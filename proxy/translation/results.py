@@ -23,9 +23,9 @@ BYTE_SECONDS: Final = 1.5e-8
 
 
 def merge_legs(text: str, first: Translation, last: Translation | None, route: Route) -> Translation:
-    """Return the last leg's translation of ``text`` with the models and warnings of both.
+    """Return the last leg's translation with the models and warnings of both.
 
-    ``last`` is None if the first leg has no translation. The confidence is the product: both legs must be right, and
+    ``text`` is the first leg's. ``last`` is None if the first leg has no translation. The confidence is the product: both legs must be right, and
     the last cannot know the first one's faults. A doubt of the first leg is one of the whole text.
     """
     legs = (first,) if last is None else (first, last)
@@ -49,7 +49,10 @@ def merge_legs(text: str, first: Translation, last: Translation | None, route: R
 
 
 def _merge_warnings(text: str, first: Translation, last: Translation | None) -> list[Notice]:
-    """Return one notice of each code; what the first leg warns of needs no words of the language between."""
+    """Return one notice of each code.
+
+    What the first leg warns of needs no words of the language between.
+    """
     codes = {notice.code for notice in first.warnings}
     later = [
         notice.model_copy(

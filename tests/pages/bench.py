@@ -54,10 +54,13 @@ SENTENCES: Final = (
     "We drink coffee in the kitchen and talk about the year.",
     "The train to the city leaves at seven from the main station.",
 )
+# A stream takes a tenth of a second, and its time varies by as much as confidence costs.
+STREAMS_A_ROUND: Final = 20
 KILOBYTE: Final = 1000
 MAX_KILOBYTES: Final = 150
 MAX_REQUESTS: Final = 8
 MAX_ADDED_MS: Final = 300.0
+MAX_CONFIDENCE_PERCENT: Final = 15.0
 MAX_DEAD_SECONDS: Final = 3.0
 MAX_CPU_PERCENT: Final = 2.0
 PERCENT: Final = 100
@@ -98,6 +101,9 @@ class Figures:
     requests: list[int] = field(default_factory=list[int])
     first_words_ms: list[float] = field(default_factory=list[float])
     engine_ms: list[float] = field(default_factory=list[float])
+    # Whole streams of the API server alone, without confidence and with it.
+    plain_ms: list[float] = field(default_factory=list[float])
+    confident_ms: list[float] = field(default_factory=list[float])
     dead_seconds: list[float] = field(default_factory=list[float])
     alone_percent: float = 0.0
     viewed_percent: float = 0.0
@@ -113,6 +119,8 @@ class Figures:
         )
         checks.at_most("requests for a sentence of up to 60 characters, most", max(self.requests), MAX_REQUESTS)
         checks.at_most("last key to first words, beyond the engine's own, median", added, MAX_ADDED_MS, " ms")
+        cost = median(self.confident_ms) / median(self.plain_ms) - 1
+        checks.at_most("confidence: longer whole stream, median", PERCENT * cost, MAX_CONFIDENCE_PERCENT, " %")
         checks.at_most("dead replica on `/status`, median", median(self.dead_seconds), MAX_DEAD_SECONDS, " s")
         viewers = self.viewed_percent - self.alone_percent
         checks.holds("viewers got statuses", self.statuses_sent >= VIEWERS)
@@ -124,11 +132,13 @@ class Figures:
         def shown(values: list[float], style: str) -> str:
             return f"{', '.join(format(each, style) for each in sorted(values))}; median {median(values):{style}}"
 
+        plain, confident = median(self.plain_ms), median(self.confident_ms)
         rows = [
             ("transferred, headers included", f"`/` {self.page_bytes:,} bytes; `/status` {self.status_bytes:,} bytes"),
             ("requests for a sentence", ", ".join(map(str, self.requests))),
             ("last key to first words, ms", shown(self.first_words_ms, ".0f")),
             ("the engine's own first words, ms", shown(self.engine_ms, ".0f")),
+            ("confidence: the engine's whole stream, medians", f"{plain:.1f} ms without, {confident:.1f} ms with it"),
             ("killed replica to its row, s", shown(self.dead_seconds, ".2f")),
             (
                 "CPU of the proxy, % of a core",
@@ -183,6 +193,7 @@ async def measure(out: Path, options: argparse.Namespace) -> Figures:
         figures.status_bytes = await transferred(browser, f"{fleet.status_url}/status")
         for number in range(options.rounds):
             await type_sentence(browser, fleet, SENTENCES[number % len(SENTENCES)], figures)
+        await compare_streams(fleet, figures, options.rounds)
         await kill_replicas(browser, fleet, figures, options.rounds)
         await view_status(fleet, figures)
     return figures
@@ -220,12 +231,22 @@ async def type_sentence(browser: Chromium, fleet: Fleet, sentence: str, figures:
     first = next(at for at in noted["shown"] if at > noted["whole"])
     figures.requests.append(len(noted["sent"]))
     figures.first_words_ms.append(first - noted["key"])
-    figures.engine_ms.append(await first_words(fleet.api_server_url, sentence))
+    figures.engine_ms.append((await stream_ms(fleet.api_server_url, sentence, confidence=True))[0])
 
 
-async def first_words(url: str, sentence: str) -> float:
-    """Return the milliseconds until the API server has the first words of a sentence, asked alone."""
-    body = {"text": sentence, "source_lang": "en", "target_lang": "de"}
+async def compare_streams(fleet: Fleet, figures: Figures, rounds: int) -> None:
+    """Note what confidence costs a stream; each sentence is asked for with it and without, one after the other."""
+    for number in range(rounds * STREAMS_A_ROUND):
+        sentence = SENTENCES[number % len(SENTENCES)]
+        for confidence in (number % 2 == 0, number % 2 == 1):
+            _, whole = await stream_ms(fleet.api_server_url, sentence, confidence=confidence)
+            (figures.confident_ms if confidence else figures.plain_ms).append(whole)
+
+
+async def stream_ms(url: str, sentence: str, *, confidence: bool) -> tuple[float, float]:
+    """Return the milliseconds until the API server has the first words of a sentence, and all, asked alone."""
+    body = {"text": sentence, "source_lang": "en", "target_lang": "de", "confidence": confidence}
+    first = None
     async with httpx.AsyncClient(trust_env=False, timeout=60) as client:
         await client.get(f"{url}/livez")  # opens the connection
         began = time.perf_counter()
@@ -233,8 +254,11 @@ async def first_words(url: str, sentence: str) -> float:
             "POST", f"{url}/translate", json=body, headers={"Accept": "text/event-stream"}
         ) as answer:
             async for line in answer.aiter_lines():
+                passed = SECOND_MS * (time.perf_counter() - began)
                 if line.startswith("event: delta"):
-                    return SECOND_MS * (time.perf_counter() - began)
+                    first = first or passed
+                if line.startswith("event: result") and first is not None:
+                    return first, passed
     raise RuntimeError(f"{url} sent no words")
 
 

@@ -74,6 +74,10 @@ async def test_other_translations_come_and_can_be_taken(tab: Tab) -> None:
         await tab.sees("#others li:nth-child(3)", "[en>de by fake] Hello")
         await tab.click("#copy")
         await tab.until('navigator.clipboard.readText().then(text => text == "2. Hello")')
+        await tab.click("#other-translations")
+        await tab.gone("#others")
+        await tab.click("#other-translations")
+        await tab.sees("#others")
         await tab.type(TEXT, " you")
         await tab.gone("#others")
         await tab.sees(OUTPUT, "by fake] Hello you")
@@ -216,21 +220,21 @@ async def test_glossary_of_the_key_is_used(tab: Tab, redis: RedisServer) -> None
     async with guarded_fleet(redis.url, *PAIRS) as (running, fake):
         shown, _ = await new_key(running)
         dictionary = {"source_lang": "en", "target_lang": "de", "entries": {"invoice": "Rechnung"}}
-        made = await running.client.post(
+        created = await running.client.post(
             "/glossaries",
             json={"name": "Products", "dictionaries": [dictionary]},
             headers={"Authorization": f"Bearer {shown}"},
         )
-        assert made.status_code == 201
+        assert created.status_code == 201
         await tab.open(f"{running.url}/")
         await tab.fill("#key", shown)
         await tab.click("#use-key")
         await begin(tab, running.url)
         await tab.click("#terms-button")
-        await tab.choose("#glossary", made.json()["id"])
+        await tab.choose("#glossary", created.json()["id"])
         await tab.fill(TEXT, "The invoice")
         await tab.sees(OUTPUT, "[en>de by fake] The invoice")
-        assert last_translation(tab)["glossary"] == made.json()["id"]
+        assert last_translation(tab)["glossary"] == created.json()["id"]
         assert fake.requests[-1].body["terms"] == {"invoice": "Rechnung"}
         await tab.choose("#target-language", "fr")
         await tab.sees("#glossary-unused", "Not used")
@@ -238,5 +242,5 @@ async def test_glossary_of_the_key_is_used(tab: Tab, redis: RedisServer) -> None
         assert "glossary" not in last_translation(tab)
         await tab.choose("#target-language", "de")
         await tab.reload()
-        await wait_until(lambda: last_translation(tab).get("glossary") == made.json()["id"], 60, "it is kept")
+        await wait_until(lambda: last_translation(tab).get("glossary") == created.json()["id"], 60, "it is kept")
         assert await tab.axe() == []

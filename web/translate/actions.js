@@ -165,6 +165,7 @@ export function createActions({ store, translator, client, local, session, prefe
       translator.cancel();
       focusOn("source-text");
     },
+    hideOthers: () => store.update({ others: null }),
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel(panel) {
       store.update({ panel: store.state.panel === panel ? null : panel, imported: null });

@@ -110,7 +110,7 @@ def test_bound_of_doubt_marks_few_good_and_many_bad_texts() -> None:
 
 
 @pytest.mark.parametrize("judged", [HALF, [Judged(0.9, is_good=True)] * 30, [Judged(0.9, is_good=False)] * 30])
-def test_bound_that_tells_too_little_is_none(judged: list[Judged]) -> None:
+def test_useless_bound_is_none(judged: list[Judged]) -> None:
     assert doubt(judged).bound is None
 
 

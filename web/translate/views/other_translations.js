@@ -11,9 +11,11 @@ const MAX_CHARS = 1000;
 
 export function OthersButton({ state, actions, text }) {
   const isOffered = isDone(state) && state.translation.result.model && state.format === "text" && state.text.length <= MAX_CHARS;
-  if (!isOffered || present(state)?.texts) return null;
-  const isComing = Boolean(present(state));
-  return html`<button id="other-translations" class="button small" type="button" aria-disabled=${String(isComing)} onClick=${() => isComing || actions.askOthers()}>
+  if (!isOffered) return null;
+  const others = present(state);
+  const isComing = Boolean(others && !others.texts);
+  const press = () => isComing || (others ? actions.hideOthers() : actions.askOthers());
+  return html`<button id="other-translations" class="button small" type="button" aria-expanded=${String(Boolean(others))} aria-disabled=${String(isComing)} onClick=${press}>
     ${text(isComing ? "status.busy" : "others")}
   </button>`;
 }
