@@ -50,14 +50,11 @@ class Detection(BaseModel):
         list[Detected],
         Field(max_length=MAX_CANDIDATES, description="Served languages that the text may have, the likeliest first."),
     ]
-    unserved: Annotated[
-        Detected | None,
-        Field(
-            default=None,
-            exclude_if=not_,
-            description="The text's language if it seems to be none that is served, with its share of all languages.",
-        ),
-    ]
+    unserved: Detected | None = Field(
+        default=None,
+        exclude_if=not_,
+        description="The text's language if it seems to be none that is served, with its share of all languages.",
+    )
 
 
 class _Ranking(NamedTuple):
