@@ -3,15 +3,14 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
+import { createKeyActions } from "./key_actions.js";
 import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
-import { needsKey } from "./logic/messages.js";
 import { curlCommand, requestBody } from "./logic/request_body.js";
 import { isDone } from "./logic/shown.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
-const OPERATE = "operate";
 // Each step holds two texts.
 const MAX_STEPS = 20;
 
@@ -27,6 +26,7 @@ const MAX_STEPS = 20;
  * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
  */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
+  const keyActions = createKeyActions({ store, translator, client, local, session });
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
@@ -54,25 +54,6 @@ export function createActions({ store, translator, client, local, session, prefe
     change({});
   }
 
-  /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
-  async function checkKey(key, isKept) {
-    try {
-      const { scopes } = (await client.usage()).key;
-      if (store.state.key === key && !scopes.includes(OPERATE)) writeStored(isKept ? local : session, STORED.key, key);
-    } catch (problem) {
-      if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
-    }
-  }
-
-  async function loadGlossaries() {
-    const { config, key } = store.state;
-    if (!config.keys || !key) return;
-    const glossaries = await client.glossaries().catch(() => []);
-    if (store.state.key !== key) return;
-    store.update({ glossaries });
-    translator.sendSoon();
-  }
-
   async function copy(text, what) {
     try {
       await navigator.clipboard.writeText(text);
@@ -85,6 +66,7 @@ export function createActions({ store, translator, client, local, session, prefe
   }
 
   return {
+    ...keyActions,
     ...createKeptActions({ store, translator, local }),
 
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
@@ -169,10 +151,9 @@ export function createActions({ store, translator, client, local, session, prefe
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel(panel) {
       store.update({ panel: store.state.panel === panel ? null : panel, imported: null });
-      if (store.state.panel === "terms") loadGlossaries();
+      if (store.state.panel === "terms") keyActions.loadGlossaries();
     },
     chooseGlossary: (glossary) => change({ glossary }),
-    loadGlossaries,
 
     copyTranslation: () => isDone(store.state) && copy(store.state.translation.text, "translation"),
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
@@ -193,17 +174,6 @@ export function createActions({ store, translator, client, local, session, prefe
       replaceAndKeep({ text, source, target, format });
       focusOn("source-text");
     },
-    askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
-    useKey(key, isKept) {
-      writeStored(local, STORED.key, null);
-      writeStored(session, STORED.key, null);
-      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false, glossaries: [] });
-      if (!key) return;
-      checkKey(key, isKept);
-      if (store.state.panel === "terms" || store.state.glossary) loadGlossaries();
-      if (store.state.text.trim()) translator.tryAgain();
-    },
-    closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
 
     async chooseInterfaceLanguage(language) {
       if (await showLanguage(language)) change({ chosenInterfaceLanguage: language });
