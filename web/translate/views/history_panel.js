@@ -5,7 +5,7 @@ import { directionOf, languageName } from "../logic/languages.js";
 
 export function HistoryPanel({ state, actions, text }) {
   return html`
-    <section id="history-panel" class="panel" aria-labelledby="history-title">
+    <section id="history-panel" class="card panel" aria-labelledby="history-title">
       <h2 id="history-title">${text("history")}</h2>
       <label class="check">
         <input id="keep-history" type="checkbox" checked=${state.keepsHistory} onChange=${(event) => actions.keepHistory(event.target.checked)} />

@@ -6,7 +6,7 @@ import { Icon } from "./icons.js";
 
 export function TermsPanel({ state, actions, text }) {
   return html`
-    <section id="terms-panel" class="panel" aria-labelledby="terms-title">
+    <section id="terms-panel" class="card panel" aria-labelledby="terms-title">
       <h2 id="terms-title">${text("terms")}</h2>
       <p class="hint">${text("terms.hint")}</p>
       ${state.terms.length > 0 &&
