@@ -133,7 +133,10 @@ def test_scripts_are_served_with_all_that_they_import() -> None:
     served = read_assets(WEB_FOLDER).files
     scripts = {name.split("/", 2)[2] for name in served if name.endswith((".js", ".mjs"))}
     assert scripts == {"common/loader.js", "status/page.js", "translate/page.js", "vendor/uplot/uPlot.iife.min.js"}
-    assert {name.split("/", 2)[2] for name in served if name.endswith(".css")} == {"status/page.css", "translate/page.css"}
+    assert {name.split("/", 2)[2] for name in served if name.endswith(".css")} == {
+        "status/page.css",
+        "translate/page.css",
+    }
 
 
 async def test_translate_page_is_small(running: RunningProxy) -> None:
