@@ -1,4 +1,7 @@
-"""Scripts and styles with all that they import in one text, so that a page needs few requests."""
+"""Scripts and styles, each with all that it imports.
+
+A page needs few requests, and its files stay modules: nothing is built before.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,9 @@ _SOURCE_MAP: Final = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 
 
 def link(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files; scripts and styles are whole, and those that others import are left out.
+    """Return the files, without those that others import.
+
+    Scripts and styles have all in them that they import.
 
     Raises:
         ValueError: a file imports in a circle, or imports or exports in a way that is not read here.
@@ -35,7 +40,7 @@ def link(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _read(files: Mapping[str, bytes], name: str, modules: dict[str, str], imported: set[str]) -> tuple[str, list[str]]:
-    """Return a file's text without imports, and what it exports; add the modules that come before it."""
+    """Return a file's text and exports; add the modules before it."""
 
     def style(found: re.Match[str]) -> str:
         path = normpath(join(dirname(name), found[1]))

@@ -64,7 +64,7 @@ class Assets:
 
 
 def read_assets(folder: Path) -> Assets:
-    """Read all files below a folder whose kind is served, and link them."""
+    """Read and link all files below a folder whose kind is served."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in _MEDIA_TYPES]
     return Assets(link({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}))
 

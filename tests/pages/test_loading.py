@@ -110,7 +110,7 @@ async def test_page_needs_no_loader(tab: Tab, page: str) -> None:
         await tab.until(USABLE[page])
 
 
-async def test_page_of_an_older_version_gives_way_to_the_newer_one(tab: Tab) -> None:
+async def test_page_of_an_older_version_is_replaced(tab: Tab) -> None:
     """While proxies are rolled, one gives the page and another, of another version, is asked for its files."""
     async with fleet_of("en>de", "de>en") as (running, _):
         given: list[Any] = []
@@ -165,7 +165,7 @@ async def test_language_that_is_lost_once_is_tried_again(browser: Chromium) -> N
 
 
 @pytest.mark.parametrize("page", PAGES)
-async def test_browser_without_scripts_is_told_so_alone(browser: Chromium, page: str) -> None:
+async def test_browser_without_scripts_sees_one_sentence(browser: Chromium, page: str) -> None:
     async with fleet_of("en>de") as (running, _), browser.person(java_script_enabled=False) as tab:
         await tab.open(running.url + PAGES[page])
         await tab.sees("noscript")

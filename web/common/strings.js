@@ -29,12 +29,13 @@ export function pickLanguage(wanted) {
 
 /**
  * Returns a function that finds a text by its name and fills its placeholders: `{count}` with the value of `count`.
- * A text that is missing is shown as its name.
+ * A text that is missing is shown as its name; `has` says whether it is there.
  * @param {Record<string, string>} texts
  */
 export function textFinder(texts) {
-  return (name, values = {}) =>
+  const text = (name, values = {}) =>
     (texts[name] ?? name).replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
+  return Object.assign(text, { has: (name) => Object.hasOwn(texts, name) });
 }
 
 /**

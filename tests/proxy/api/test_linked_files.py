@@ -1,4 +1,4 @@
-"""Scripts and styles in one text: what comes in which order, and what is refused; Node.js runs what is made."""
+"""Scripts and styles in one text: what comes in which order, and what is refused; Node.js runs what is written."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def test_linked_script_does_what_its_modules_do(tmp_path: Path) -> None:
     for name, text in MODULES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    made = link({name: text.encode() for name, text in MODULES.items()})
-    assert set(made) == {"page/start.js", "page/en.json"}
-    (tmp_path / "page/linked.mjs").write_bytes(made["page/start.js"])
+    found = link({name: text.encode() for name, text in MODULES.items()})
+    assert set(found) == {"page/start.js", "page/en.json"}
+    (tmp_path / "page/linked.mjs").write_bytes(found["page/start.js"])
     (tmp_path / "package.json").write_text('{"type": "module"}')
     outputs = [
         subprocess.run(
@@ -81,12 +81,12 @@ def test_linked_script_does_what_its_modules_do(tmp_path: Path) -> None:
         for name in ("page/start.js", "page/linked.mjs")
     ]
     assert outputs[0] == outputs[1] == '["Hello, World",24,7,"x1",["one"]]\n'
-    assert b"sourceMappingURL" not in made["page/start.js"]
+    assert b"sourceMappingURL" not in found["page/start.js"]
 
 
 def test_styles_stand_where_they_are_imported() -> None:
-    made = linked(page_css='@import "./a.css";\n@import "./b.css";\np {}\n', a_css="a {}\n", b_css="b {}\n")
-    assert made == {"page.css": "a {}\n\nb {}\n\np {}\n"}
+    found = linked(page_css='@import "./a.css";\n@import "./b.css";\np {}\n', a_css="a {}\n", b_css="b {}\n")
+    assert found == {"page.css": "a {}\n\nb {}\n\np {}\n"}
 
 
 def test_other_files_stay_as_they_are() -> None:
@@ -104,7 +104,7 @@ def test_other_files_stay_as_they_are() -> None:
         "import b from 'bare';\n",
     ],
 )
-def test_unknown_ways_to_import_are_refused(text: str) -> None:
+def test_other_imports_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="cannot be linked"):
         linked(a_js=text, b_js="export const one = 1;\n")
 
