@@ -9,6 +9,7 @@ import pytest
 
 from tests.pages.tabs import Chromium, Tab
 from tests.pages.test_page_serving import PAGES, strings
+from tests.pages.test_translate_page import TEXT, begin
 from tests.proxy.proxies import fleet_of
 
 pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
@@ -43,6 +44,21 @@ async def cut(tab: Tab, address: str, times: int) -> None:
         await (route.abort() if count <= times else route.continue_())
 
     await tab.page.route(address, answer)
+
+
+# A key in a long text: how often the page reads the field's text, which it does for the key and for each rendering.
+PRESS_KEY: Final = """async () => {
+  const area = document.querySelector("#source-text");
+  const {get, set} = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value");
+  let reads = 0;
+  Object.defineProperty(area, "value", {get() { reads += 1; return get.call(this); }, set, configurable: true});
+  area.setRangeText("x", area.textLength, area.textLength, "end");
+  area.dispatchEvent(new InputEvent("input", {inputType: "insertText", data: "x", bubbles: true}));
+  await new Promise(done => setTimeout(done));
+  delete area.value;
+  return reads;
+}"""
+LONG_TEXT: Final = "The old house stands beside the river near the green forest. " * 1600
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -170,3 +186,14 @@ async def test_browser_without_scripts_sees_one_sentence(browser: Chromium, page
         await tab.open(running.url + PAGES[page])
         await tab.sees("noscript")
         assert not await tab.page.locator(".loading").is_visible()
+
+
+async def test_key_in_a_long_text_renders_once_and_is_sent_once(tab: Tab) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.fill(TEXT, LONG_TEXT)
+        await tab.until('document.querySelector("#copy:enabled") !== null')
+        sent = len(tab.bodies)
+        assert await tab.run(PRESS_KEY) == 2, "one for the key, one for its rendering"
+        await tab.until('document.querySelector("#copy:disabled") === null')
+        assert [each["text"] for each in tab.bodies[sent:]] == [LONG_TEXT + "x"]

@@ -84,11 +84,14 @@ test("a key is asked for only where it helps", () => {
 });
 
 test("unknown codes of a newer server are shown in its words", () => {
-  const text = textFinder({ "warning.output-empty": "<empty>", "problem.unknown": "<unknown>", "warning.number-changed": "number: {values}" });
+  const text = textFinder({ "warning.output-empty": "Ours.", "problem.unknown": "Status {status}", "problem.internal": "Ours." });
   assert.equal(warningText({ code: "new-one", message: "Its words." }, text), "Its words.");
-  assert.equal(warningText({ code: "output-empty", message: "Its words." }, text), "<empty>");
-  assert.equal(warningText({ code: "number-changed", values: ["8:05", "3"] }, text), "number: 8:05, 3");
-  assert.equal(problemText({ code: "new-one", detail: "", status: 418 }, text), "<unknown>");
+  assert.equal(warningText({ code: "output-empty", message: "Its words." }, text), "Ours.");
+  const withValues = (name, { values }) => `${name}: ${values}`;
+  assert.equal(warningText({ code: "number-changed", values: ["8:05", "3"] }, withValues), "warning.number-changed: 8:05, 3");
+  assert.equal(problemText({ code: "new-one", detail: "", status: 418 }, text), "Status 418");
+  assert.equal(problemText({ code: "new-one", detail: "Its words.", status: 418 }, text), "Its words.");
+  assert.equal(problemText({ code: "internal", detail: "Its words.", status: 500 }, text), "Ours.");
 });
 
 test("texts fill their placeholders once", () => {

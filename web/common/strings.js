@@ -29,13 +29,12 @@ export function pickLanguage(wanted) {
 
 /**
  * Returns a function that finds a text by its name and fills its placeholders: `{count}` with the value of `count`.
- * A text that is missing is shown as its name; `has` says whether it is there.
+ * A text that is missing is shown as its name.
  * @param {Record<string, string>} texts
  */
 export function textFinder(texts) {
-  const text = (name, values = {}) =>
+  return (name, values = {}) =>
     (texts[name] ?? name).replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
-  return Object.assign(text, { has: (name) => Object.hasOwn(texts, name) });
 }
 
 /**

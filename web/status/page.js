@@ -1,6 +1,5 @@
 // The status page: its parts are put together here.
 
-import { readConfig } from "../common/config.js";
 import { openStorage } from "../common/storage.js";
 import { createStore } from "../common/store.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
@@ -23,11 +22,13 @@ const TICK_MS = 1000;
 
 const local = openStorage("localStorage");
 const root = document.getElementById("page");
+/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
+const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
 /** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
 let text = null;
 let format = null;
 
-const store = createStore(initialState({ config: readConfig(), local }), show);
+const store = createStore(initialState({ config, local }), show);
 const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
 const client = new StatusClient({
   base: location.href,

@@ -26,6 +26,7 @@ const MAX_STEPS = 20;
  * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
  */
 export function createActions({ store, translator, client, local, session, showLanguage }) {
+  const kept = createKeptActions({ store, translator, local });
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
@@ -75,7 +76,7 @@ export function createActions({ store, translator, client, local, session, showL
   }
 
   return {
-    ...createKeptActions({ store, translator, local }),
+    ...kept,
 
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
     typeText(text, isComposing) {
@@ -157,6 +158,7 @@ export function createActions({ store, translator, client, local, session, showL
     keepHistory(keepsHistory) {
       change({ keepsHistory, history: [] });
       writeStored(local, STORED.history, null);
+      if (isDone(store.state)) kept.addToHistory(store.state.translation);
     },
     /** A link in place of what is there; its languages are not remembered for other texts. */
     openLink(linked) {

@@ -1,6 +1,5 @@
 // The translate page: its parts are put together here.
 
-import { readConfig } from "../common/config.js";
 import { openStorage, readStored, writeStored } from "../common/storage.js";
 import { createStore } from "../common/store.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
@@ -23,6 +22,8 @@ const DRAFT_MS = 1000;
 const local = openStorage("localStorage");
 const session = openStorage("sessionStorage");
 const root = document.getElementById("page");
+/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
+const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
 /** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
 let text = null;
 
@@ -31,7 +32,7 @@ const linkedBefore = fragmentOfQuery(location.search);
 if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
 const draft = linkedBefore ? null : readDraft(readStored(session, STORED.draft, null), location.hash);
 
-const store = createStore(initialState({ config: readConfig(), local, session, draft }), show);
+const store = createStore(initialState({ config, local, session, draft }), show);
 const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
 const clock = {

@@ -1,4 +1,4 @@
-// Words for what the server says in codes. Every code that a person at this page can meet has words, which a test checks.
+// Words for what the server says in codes. Every code of the product has words, which a test checks.
 
 const KEY_PROBLEMS = new Set(["key-required", "key-refused"]);
 const PASSING_PROBLEMS = new Set(["unreachable", "cut-off", "request-timeout", "rate-limited", "replica-failed", "deadline-exceeded"]);
@@ -11,14 +11,14 @@ const DEFAULT_RETRY_SECONDS = 3;
 
 /** Returns a warning in words; one of a newer server in the server's words. */
 export function warningText({ code, message, values = [] }, text) {
-  return text.has(`warning.${code}`) ? text(`warning.${code}`, { values: values.join(", ") }) : message || code;
+  return known(text, `warning.${code}`, { values: values.join(", ") }) ?? (message || code);
 }
 
 /** Returns a problem in words; without a network nothing else is to blame. */
 export function problemText(problem, text, isOnline = true) {
   if (problem.code === "unreachable" && !isOnline) return text("problem.offline");
-  if (problem.code !== "unknown" && text.has(`problem.${problem.code}`)) return text(`problem.${problem.code}`);
-  return problem.detail || text("problem.unknown", { status: problem.status });
+  const { code, detail, status } = problem;
+  return known(text, `problem.${code}`, { status }) ?? (detail || text("problem.unknown", { status }));
 }
 
 /** Returns what the server itself says, where its words add something for a person. */
@@ -41,4 +41,10 @@ export function secondsToRetry(problem) {
 /** Returns whether a problem passes as soon as the server, or the pair of languages, is there again. */
 export function isOutage(problem) {
   return secondsToRetry(problem) !== null && !NO_OUTAGES.has(problem.code);
+}
+
+// A text that is missing is its name.
+function known(text, name, values) {
+  const words = text(name, values);
+  return words === name ? null : words;
 }
