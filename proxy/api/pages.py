@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, Field
 
+from proxy.api.linked_files import link
 from proxy.settings import ProxySettings
 from shared.http.static_file import IMMUTABLE, StaticFile
 from shared.protocol.errors import NotFoundError
@@ -36,8 +37,7 @@ _DIGEST_CHARS: Final = 16
 class Assets:
     """Files under ``base``, an address relative to the pages.
 
-    One hash of all files stands in front of their names, so that modules can import each other by relative names, and
-    never one of another version.
+    One hash of all files stands in front of their names: whatever a page loads by a relative name is of one version.
     """
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
@@ -64,14 +64,9 @@ class Assets:
 
 
 def read_assets(folder: Path) -> Assets:
-    """Read all files below a folder whose kind is served."""
-    return Assets(
-        {
-            path.relative_to(folder).as_posix(): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.suffix in _MEDIA_TYPES
-        }
-    )
+    """Read and link all files below a folder whose kind is served."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in _MEDIA_TYPES]
+    return Assets(link({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}))
 
 
 class PageConfig(BaseModel):

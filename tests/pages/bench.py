@@ -36,6 +36,7 @@ from benchmarks.harness.processes import (
 from benchmarks.harness.program import options_parser, run_guarded
 from benchmarks.harness.replicas import SimulatedFleet
 from benchmarks.harness.report import Checks, RunFolder, table
+from tests.pages.bench_loading import key_ms, layout_shift, transferred, usable_ms
 from tests.pages.tabs import Chromium, chromium
 from tests.support.waiting import wait_until
 
@@ -59,6 +60,10 @@ STREAMS_A_ROUND: Final = 20
 KILOBYTE: Final = 1000
 MAX_KILOBYTES: Final = 150
 MAX_REQUESTS: Final = 8
+MAX_LOADS: Final = 8
+MAX_USABLE_SECONDS: Final = 2.0
+MAX_SHIFT: Final = 0.01
+MAX_KEY_MS: Final = 15.0
 MAX_ADDED_MS: Final = 300.0
 MAX_CONFIDENCE_PERCENT: Final = 15.0
 MAX_DEAD_SECONDS: Final = 3.0
@@ -98,6 +103,13 @@ class Figures:
 
     page_bytes: int = 0
     status_bytes: int = 0
+    # Of both pages, by their names.
+    loads: dict[str, int] = field(default_factory=dict[str, int])
+    usable_ms: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    shifts: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    # In a text of 100,000 characters: on the page, and in a bare text field.
+    key_ms: list[float] = field(default_factory=list[float])
+    bare_key_ms: list[float] = field(default_factory=list[float])
     requests: list[int] = field(default_factory=list[int])
     first_words_ms: list[float] = field(default_factory=list[float])
     engine_ms: list[float] = field(default_factory=list[float])
@@ -117,6 +129,16 @@ class Figures:
         checks.at_most(
             "transferred for `/`, headers included", self.page_bytes / KILOBYTE, MAX_KILOBYTES, " kB", timing=False
         )
+        for page, count in self.loads.items():
+            checks.at_most(f"requests for {page}", count, MAX_LOADS)
+            checks.at_most(
+                f"far {page} usable, median", median(self.usable_ms[page]) / SECOND_MS, MAX_USABLE_SECONDS, " s"
+            )
+            checks.at_most(f"layout shift of {page}, most", max(self.shifts[page]), MAX_SHIFT)
+        share = median(self.key_ms) - median(self.bare_key_ms)
+        checks.at_most(
+            "processor time of a key in a long text, beyond a bare field's, median", share, MAX_KEY_MS, " ms"
+        )
         checks.at_most("requests for a sentence of up to 60 characters, most", max(self.requests), MAX_REQUESTS)
         checks.at_most("last key to first words, beyond the engine's own, median", added, MAX_ADDED_MS, " ms")
         cost = median(self.confident_ms) / median(self.plain_ms) - 1
@@ -135,6 +157,14 @@ class Figures:
         plain, confident = median(self.plain_ms), median(self.confident_ms)
         rows = [
             ("transferred, headers included", f"`/` {self.page_bytes:,} bytes; `/status` {self.status_bytes:,} bytes"),
+            ("requests for a page", "; ".join(f"{page} {count}" for page, count in self.loads.items())),
+            *(
+                (f"{page} usable at 300 ms a round trip, ms", shown(values, ".0f"))
+                for page, values in self.usable_ms.items()
+            ),
+            *((f"layout shift of {page}", shown(values, ".3f")) for page, values in self.shifts.items()),
+            ("processor time of a key in 100,000 characters, ms", shown(self.key_ms, ".1f")),
+            ("the same in a bare text field, ms", shown(self.bare_key_ms, ".1f")),
             ("requests for a sentence", ", ".join(map(str, self.requests))),
             ("last key to first words, ms", shown(self.first_words_ms, ".0f")),
             ("the engine's own first words, ms", shown(self.engine_ms, ".0f")),
@@ -189,8 +219,7 @@ async def measure(out: Path, options: argparse.Namespace) -> Figures:
     """Measure everything once, or in rounds."""
     fleet, figures = Fleet(out), Figures(viewing_seconds=options.seconds)
     async with running(fleet.servers, fleet.is_ready, READY_SECONDS), chromium() as browser:
-        figures.page_bytes = await transferred(browser, f"{fleet.url}/")
-        figures.status_bytes = await transferred(browser, f"{fleet.status_url}/status")
+        await load_pages(browser, fleet, figures, options.rounds)
         for number in range(options.rounds):
             await type_sentence(browser, fleet, SENTENCES[number % len(SENTENCES)], figures)
         await compare_streams(fleet, figures, options.rounds)
@@ -199,22 +228,18 @@ async def measure(out: Path, options: argparse.Namespace) -> Figures:
     return figures
 
 
-async def transferred(browser: Chromium, url: str) -> int:
-    """Return the bytes on the wire of a page that the browser has not seen yet; streams that go on count as far as they came."""
-    total = 0
-
-    def count(event: dict[str, Any]) -> None:
-        nonlocal total
-        total += int(event["encodedDataLength"])
-
-    async with browser.person() as tab:
-        session = await tab.page.context.new_cdp_session(tab.page)
-        session.on("Network.loadingFinished", count)
-        await session.send("Network.enable")
-        await tab.open(url)
-        await tab.page.wait_for_load_state("load")
-        await tab.until("document.querySelectorAll('#target-language option, table.replicas').length > 0")
-    return total
+async def load_pages(browser: Chromium, fleet: Fleet, figures: Figures, rounds: int) -> None:
+    """Note what loading the pages costs, and keys in a long text."""
+    translate, status = f"{fleet.url}/", f"{fleet.status_url}/status"
+    figures.loads["`/`"], figures.page_bytes = await transferred(browser, translate, "translate")
+    figures.loads["`/status`"], figures.status_bytes = await transferred(browser, status, "status")
+    for _ in range(rounds):
+        for name, url, page in (("`/`", translate, "translate"), ("`/status`", status, "status")):
+            figures.usable_ms.setdefault(name, []).append(await usable_ms(browser, url, page))
+            figures.shifts.setdefault(name, []).append(await layout_shift(browser, url, page))
+        on_page, bare = await key_ms(browser, translate)
+        figures.key_ms.append(on_page)
+        figures.bare_key_ms.append(bare)
 
 
 async def type_sentence(browser: Chromium, fleet: Fleet, sentence: str, figures: Figures) -> None:

@@ -3,8 +3,9 @@
 import { INTERFACE_LANGUAGES } from "./strings.js";
 import { html } from "./view.js";
 
-/** @param {{language: string, onChoose: (language: string) => void, text: (name: string) => string}} properties */
-export function InterfaceLanguage({ language, onChoose, text }) {
+/** @param {{state: {interfaceLanguage: string, lostLanguage: string | null}, onChoose: (language: string) => void, text: Function}} properties */
+export function InterfaceLanguage({ state, onChoose, text }) {
+  const { interfaceLanguage: language, lostLanguage: lost } = state;
   return html`
     <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
     <select id="interface-language" class="field plain" value=${language} onChange=${(event) => onChoose(event.target.value)}>
@@ -12,5 +13,10 @@ export function InterfaceLanguage({ language, onChoose, text }) {
         ([lang, name]) => html`<option value=${lang} lang=${lang} selected=${lang === language}>${name}</option>`,
       )}
     </select>
+    ${lost &&
+    html`<p id="lost-language" class="notice" role="alert">
+      ${text("interface.lost", { language: INTERFACE_LANGUAGES[lost] })}
+      <button class="button outlined small" type="button" onClick=${() => onChoose(lost)}>${text("interface.again")}</button>
+    </p>`}
   `;
 }

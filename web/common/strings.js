@@ -1,4 +1,4 @@
-// Texts of the interface: one JSON file for each language, loaded when it is needed.
+// Texts of the interface: one JSON file for each language, loaded when it is needed; English is part of the pages.
 
 /** Languages of the interface, with their own names. */
 export const INTERFACE_LANGUAGES = Object.freeze({
@@ -11,6 +11,9 @@ export const INTERFACE_LANGUAGES = Object.freeze({
   ko: "한국어",
 });
 const FALLBACK = "en";
+/** A lost file is tried again after these times. */
+const WAITS_MS = [500, 1500];
+const LIMIT_MS = 5000;
 
 /**
  * Returns the first language that the interface has.
@@ -35,12 +38,38 @@ export function textFinder(texts) {
 }
 
 /**
- * Loads the texts of a language.
- * @param {string} folder address of the folder with the language files, such as `new URL("./strings/", import.meta.url)`
- * @param {string} language one of INTERFACE_LANGUAGES
+ * Returns a function that shows a language, and returns whether it could be loaded: else the one before stays, or English.
+ * @param {object} parts
+ * @param {object} parts.english
+ * @param {string} parts.folder address of the language files, such as `new URL("./strings/", import.meta.url)`
+ * @param {{update: (changes: object) => void}} parts.store
+ * @param {(text: ReturnType<typeof textFinder>, language: string) => void} parts.onTexts
  */
-export async function loadStrings(folder, language) {
-  const response = await fetch(new URL(`${language}.json`, folder));
-  if (!response.ok) throw new Error(`${language}.json: status ${response.status}`);
-  return response.json();
+export function languageShower({ english, folder, store, onTexts }) {
+  let wanted = "";
+  let shown = "";
+  return async function showLanguage(language) {
+    wanted = language;
+    const texts = language === FALLBACK ? english : await loadTexts(new URL(`${language}.json`, folder), WAITS_MS);
+    if (wanted !== language) return false;
+    if (texts || !shown) {
+      shown = texts ? language : FALLBACK;
+      document.documentElement.lang = shown;
+      onTexts(textFinder(texts ?? english), shown);
+    }
+    store.update({ interfaceLanguage: shown, lostLanguage: texts ? null : language });
+    return texts !== null;
+  };
+}
+
+async function loadTexts(address, [wait, ...waits]) {
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(LIMIT_MS) });
+    if (response.ok) return await response.json();
+  } catch {
+    // tried again like any answer that is no text
+  }
+  if (wait === undefined) return null;
+  await new Promise((resolve) => setTimeout(resolve, wait));
+  return loadTexts(address, waits);
 }

@@ -9,7 +9,7 @@ import { SETTINGS } from "./state.js";
  * @param {{state: object, update: (changes: object) => void}} parts.store
  * @param {import("./status_client.js").StatusClient} parts.client
  * @param {Storage | null} parts.local
- * @param {(language: string) => Promise<void>} parts.showLanguage loads the interface's texts
+ * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
  */
 export function createActions({ store, client, local, showLanguage }) {
   async function change() {
@@ -69,7 +69,7 @@ export function createActions({ store, client, local, showLanguage }) {
     },
 
     async chooseInterfaceLanguage(language) {
-      await showLanguage(language);
+      if (!(await showLanguage(language))) return;
       store.update({ chosenInterfaceLanguage: language });
       writeStored(local, SETTINGS, { ...readStored(local, SETTINGS, {}), interfaceLanguage: language });
     },

@@ -1,9 +1,8 @@
 // The status page: its parts are put together here.
 
-import { readConfig } from "../common/config.js";
 import { openStorage } from "../common/storage.js";
 import { createStore } from "../common/store.js";
-import { loadStrings, pickLanguage, textFinder } from "../common/strings.js";
+import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
@@ -12,6 +11,7 @@ import { findIssues } from "./logic/issues.js";
 import { tabOf, verdictOf } from "./logic/verdict.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
+import english from "./strings/en.json" with { type: "json" };
 import { PageView } from "./views/page_view.js";
 
 const STRINGS = new URL("./strings/", import.meta.url).href;
@@ -22,10 +22,14 @@ const TICK_MS = 1000;
 
 const local = openStorage("localStorage");
 const root = document.getElementById("page");
-let text = textFinder({});
-let format = createFormat("en");
+/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
+const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
+/** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
+let text = null;
+let format = null;
 
-const store = createStore(initialState({ config: readConfig(), local }), show);
+const store = createStore(initialState({ config, local }), show);
+const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
 const client = new StatusClient({
   base: location.href,
   token: () => store.state.token,
@@ -44,6 +48,7 @@ function clock() {
 }
 
 function show(state) {
+  if (text === null) return;
   const now = clock();
   const fresh = freshness(state.arrived, now);
   const asOf = format.time(fresh.at, now.date);
@@ -61,17 +66,17 @@ function showTab({ title, icon }) {
   if (address && link.href !== address) link.href = address;
 }
 
-async function showLanguage(language) {
-  text = textFinder(await loadStrings(STRINGS, language));
+function noteTexts(found, language) {
+  if (text === null) root.replaceChildren();
+  text = found;
   format = createFormat(language);
-  document.documentElement.lang = language;
-  store.update({ interfaceLanguage: language });
 }
 
 function openRunbook() {
   actions.openRunbook(location.hash.startsWith(RUNBOOK) ? location.hash.slice(RUNBOOK.length) : null);
 }
 
+client.start(); // beside the texts, not after them
 await showLanguage(pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]));
 window.addEventListener("hashchange", openRunbook);
 window.addEventListener("popstate", openRunbook);
@@ -80,4 +85,3 @@ for (const change of ["online", "offline"]) window.addEventListener(change, () =
 document.addEventListener("visibilitychange", () => store.update({})); // a hidden tab's timers may wait a minute
 setInterval(() => store.update({}), TICK_MS);
 openRunbook();
-client.start();

@@ -14,6 +14,8 @@ export function initialState({ config, local }) {
   return {
     config,
     interfaceLanguage: "en",
+    /** The language that could not be loaded when it was last wanted. */
+    lostLanguage: null,
     chosenInterfaceLanguage: settings.interfaceLanguage ?? null,
     /** The latest status, or null before the first. */
     status: null,

@@ -19,12 +19,7 @@ const RETRY_MS = [500, 1000, 2000, 4000];
 
 /** Calls the API below the page's own address, as long as it runs. */
 export class StatusClient {
-  #base;
-  #token;
-  #clock;
-  #onStatus;
-  #onAlive;
-  #onState;
+  #parts;
   #abort = null;
   #failures = 0;
 
@@ -37,13 +32,8 @@ export class StatusClient {
    * @param {(times: {now: number, known_at: number}) => void} parts.onAlive called where only the times are new
    * @param {(state: "live" | "polling" | "lost" | "locked", problem: object | null) => void} parts.onState
    */
-  constructor({ base, token, clock, onStatus, onAlive, onState }) {
-    this.#base = base;
-    this.#token = token;
-    this.#clock = clock;
-    this.#onStatus = onStatus;
-    this.#onAlive = onAlive;
-    this.#onState = onState;
+  constructor(parts) {
+    this.#parts = parts;
   }
 
   /** Begins, or begins again: with another token, or where the network changed. */
@@ -63,11 +53,11 @@ export class StatusClient {
       } catch (problem) {
         if (signal.aborted) return;
         if (problem.status === 401 || problem.status === 403) {
-          this.#onState("locked", problem);
+          this.#parts.onState("locked", problem);
           return;
         }
         this.#failures += 1;
-        this.#onState("lost", problem);
+        this.#parts.onState("lost", problem);
         await this.#pause(RETRY_MS[Math.min(this.#failures, RETRY_MS.length) - 1], signal);
       }
     }
@@ -75,7 +65,7 @@ export class StatusClient {
 
   /** Returns whether the stream works; false: poll. */
   async #stream(signal) {
-    const limit = new TimeLimit(this.#clock, signal);
+    const limit = new TimeLimit(this.#parts.clock, signal);
     let hasEvents = false;
     try {
       limit.start(FIRST_EVENT_MS);
@@ -83,7 +73,7 @@ export class StatusClient {
       limit.start(FIRST_EVENT_MS);
       for await (const { event, data } of readEvents(response.body)) {
         limit.start(SILENCE_MS);
-        if (event === "alive") this.#onAlive(JSON.parse(data));
+        if (event === "alive") this.#parts.onAlive(JSON.parse(data));
         if (event !== "status") continue;
         hasEvents = true;
         this.#pass("live", JSON.parse(data));
@@ -108,8 +98,8 @@ export class StatusClient {
 
   #pass(state, status) {
     this.#failures = 0;
-    this.#onState(state, null);
-    this.#onStatus(status);
+    this.#parts.onState(state, null);
+    this.#parts.onStatus(status);
   }
 
   /** Drains, resumes or removes a replica; raises the problem. */
@@ -129,7 +119,7 @@ export class StatusClient {
 
   /** Returns what `read` makes of an answer; both have one time limit. */
   async #ask(path, options, read, wait, signal = null) {
-    const limit = new TimeLimit(this.#clock, signal);
+    const limit = new TimeLimit(this.#parts.clock, signal);
     limit.start(wait);
     try {
       return await read(await this.#send(path, { ...options, signal: limit.signal }));
@@ -141,10 +131,10 @@ export class StatusClient {
   }
 
   async #send(path, { headers = {}, ...options }) {
-    const authorization = this.#token() ? { Authorization: `Bearer ${this.#token()}` } : {};
+    const authorization = this.#parts.token() ? { Authorization: `Bearer ${this.#parts.token()}` } : {};
     let response;
     try {
-      response = await fetch(new URL(path, this.#base), { cache: "no-store", headers: { ...headers, ...authorization }, ...options });
+      response = await fetch(new URL(path, this.#parts.base), { cache: "no-store", headers: { ...headers, ...authorization }, ...options });
     } catch (error) {
       throw error.name === "AbortError" ? error : unreachable();
     }
@@ -155,11 +145,11 @@ export class StatusClient {
   #pause(wait, signal) {
     return new Promise((resolve) => {
       const end = () => {
-        this.#clock.clearTimeout(timer);
+        this.#parts.clock.clearTimeout(timer);
         signal.removeEventListener("abort", end);
         resolve();
       };
-      const timer = this.#clock.setTimeout(end, wait);
+      const timer = this.#parts.clock.setTimeout(end, wait);
       signal.addEventListener("abort", end);
     });
   }

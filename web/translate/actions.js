@@ -27,6 +27,7 @@ const MAX_STEPS = 20;
  */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
   const keyActions = createKeyActions({ store, translator, client, local, session });
+  const kept = createKeptActions({ store, translator, local });
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
@@ -67,7 +68,7 @@ export function createActions({ store, translator, client, local, session, prefe
 
   return {
     ...keyActions,
-    ...createKeptActions({ store, translator, local }),
+    ...kept,
 
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
     typeText(text, isComposing) {
@@ -163,6 +164,7 @@ export function createActions({ store, translator, client, local, session, prefe
     keepHistory(keepsHistory) {
       change({ keepsHistory, history: [] });
       writeStored(local, STORED.history, null);
+      if (isDone(store.state)) kept.addToHistory(store.state.translation);
     },
     /** A link in place of what is there; its languages are not remembered for other texts. */
     openLink(linked) {

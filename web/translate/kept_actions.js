@@ -63,6 +63,13 @@ export function createKeptActions({ store, translator, local }) {
       store.update({ history });
       writeStored(local, STORED.history, history);
     },
+    removeEntry({ at, text }) {
+      const kept = local ? readEntries(readStored(local, STORED.history, [])) : store.state.history;
+      const history = kept.filter((each) => each.at !== at || each.text !== text);
+      store.update({ history });
+      writeStored(local, STORED.history, history);
+      focusOn("keep-history");
+    },
     clearHistory() {
       store.update({ history: [] });
       writeStored(local, STORED.history, null);

@@ -1,9 +1,8 @@
 // The translate page: its parts are put together here.
 
-import { readConfig } from "../common/config.js";
 import { openStorage, readStored, writeStored } from "../common/storage.js";
 import { createStore } from "../common/store.js";
-import { loadStrings, pickLanguage, textFinder } from "../common/strings.js";
+import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { Advisor } from "./advisor.js";
@@ -12,6 +11,7 @@ import { draftOf, readDraft } from "./logic/draft.js";
 import { isOutage } from "./logic/messages.js";
 import { fragmentOfQuery, readFragment } from "./logic/link.js";
 import { initialState, STORED } from "./state.js";
+import english from "./strings/en.json" with { type: "json" };
 import { TranslationClient } from "./translation_client.js";
 import { Translator } from "./translator.js";
 import { PageView } from "./views/page_view.js";
@@ -23,7 +23,9 @@ const DRAFT_MS = 1000;
 const local = openStorage("localStorage");
 const session = openStorage("sessionStorage");
 const root = document.getElementById("page");
-/** @type {ReturnType<typeof textFinder> | null} null until the texts are loaded: the page shows none of its own before. */
+/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
+const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
+/** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
 let text = null;
 
 // The text of a query is in the server's log already; from here on it is behind the #, which no server sees.
@@ -31,7 +33,8 @@ const linkedBefore = fragmentOfQuery(location.search);
 if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
 const draft = linkedBefore ? null : readDraft(readStored(session, STORED.draft, null), location.hash);
 
-const store = createStore(initialState({ config: readConfig(), local, session, draft }), show);
+const store = createStore(initialState({ config, local, session, draft }), show);
+const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
 const clock = {
   now: () => performance.now(),
@@ -77,16 +80,10 @@ function show(state) {
   render(html`<${PageView} state=${state} actions=${actions} text=${text} />`, root);
 }
 
-/** Returns whether the language could be loaded; otherwise everything stays as it is. */
-async function showLanguage(language) {
-  const strings = await loadStrings(STRINGS, language).catch(() => null);
-  if (strings === null) return false;
+function noteTexts(found) {
   if (text === null) root.replaceChildren();
-  text = textFinder(strings);
-  document.documentElement.lang = language;
+  text = found;
   document.title = text("page.title");
-  store.update({ interfaceLanguage: language });
-  return true;
 }
 
 function openLink() {
@@ -113,7 +110,8 @@ function watchBrowser() {
 
 store.update({ isOnline: navigator.onLine });
 const language = pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]);
-(await showLanguage(language)) || (await showLanguage("en"));
+const loaded = watch.refresh(); // beside the texts, not after them
+await showLanguage(language);
 document.getElementById("source-text")?.focus();
 // Before somebody types, because the dialog takes the focus.
 if (store.state.config.keys && !store.state.key) actions.askForKey();
@@ -121,4 +119,4 @@ watchBrowser();
 if (draft === null) openLink();
 if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();
-await watch.refresh();
+await loaded;

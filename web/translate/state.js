@@ -35,6 +35,8 @@ export function initialState({ config, local, session, draft }) {
     isTargetChosen: typeof target === "string" && target !== "",
     format: FORMATS.includes(format) ? format : "text",
     interfaceLanguage: "en",
+    /** The language that could not be loaded when it was last wanted. */
+    lostLanguage: null,
     chosenInterfaceLanguage: settings.interfaceLanguage ?? null,
     /** @type {{lang: string, targets: object[]}[]} */
     languages: [],

@@ -15,11 +15,9 @@ export const MAX_RETRIES = 5;
 export const SLOW_MS = 3000;
 
 export class Translator {
+  #parts;
   #store;
-  #client;
   #clock;
-  #onResult;
-  #onFailure;
   #pacer = new RequestPacer();
   #timer = null;
   #countdown = null;
@@ -37,12 +35,10 @@ export class Translator {
    * @param {(done: {request: object, result: object}) => void} parts.onResult
    * @param {() => void} parts.onFailure
    */
-  constructor({ store, client, clock, onResult, onFailure }) {
-    this.#store = store;
-    this.#client = client;
-    this.#clock = clock;
-    this.#onResult = onResult;
-    this.#onFailure = onFailure;
+  constructor(parts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
   }
 
   /** The text has changed by a key. */
@@ -128,7 +124,7 @@ export class Translator {
     const previous = state.translation ? state.translation.text + state.translation.rest : "";
     let text = "";
     try {
-      const result = await this.#client.translate(request, abort.signal, (part) => {
+      const result = await this.#parts.client.translate(request, abort.signal, (part) => {
         if (abort.signal.aborted) return;
         text += part;
         this.#listen();
@@ -151,7 +147,7 @@ export class Translator {
     this.#notBefore = 0;
     this.#rest();
     this.#store.update({ failure: null, translation: { request, text: result.translation ?? "", rest: "", result } });
-    this.#onResult({ request, result });
+    this.#parts.onResult({ request, result });
   }
 
   #fail(request, error, pastRetries) {
@@ -171,7 +167,7 @@ export class Translator {
       this.#notBefore = problem.retryAfter === null ? 0 : this.#clock.now() + least * SECOND_MS;
       this.#count(this.#clock.now() + seconds * SECOND_MS, retries ? pastRetries + 1 : 0);
     }
-    this.#onFailure();
+    this.#parts.onFailure();
   }
 
   #showFailure(request, problem, seconds = null, retries = false) {

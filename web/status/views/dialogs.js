@@ -16,7 +16,7 @@ export function TokenDialog({ state, actions, text, isOpen, onClose }) {
       </p>
       <label for="token">${text("token.label")}</label>
       <input id="token" name="token" class="field" type="password" autocomplete="off" spellcheck="false" required autofocus aria-describedby="token-hint" aria-invalid=${String(state.isTokenRefused)} />
-      <p class="dialog-buttons">
+      <p class="buttons">
         <button id="cancel-token" class="button outlined" type="button" onClick=${onClose}>${text("cancel")}</button>
         <button id="use-token" class="button primary" type="submit">${text("token.use")}</button>
       </p>
@@ -29,7 +29,7 @@ export function ChangeDialog({ state, actions, text, isOpen, onClose }) {
   return html`<${Dialog} id="change-dialog" title=${text(`confirm.${action}`)} isOpen=${isOpen} onClose=${onClose}>
     <p class="subject">${url}</p>
     <p>${text(`confirm.${action}.means`)}</p>
-    <p class="dialog-buttons">
+    <p class="buttons">
       <button id="cancel-change" class="button outlined" type="button" autofocus onClick=${onClose}>${text("cancel")}</button>
       <button id="confirm-change" class=${`button primary ${action}`} type="button" aria-disabled=${String(state.isChanging)} onClick=${actions.confirm}>
         ${text(`operate.${action}`)}
@@ -48,7 +48,7 @@ export function RunbookDialog({ state, text, isOpen, onClose }) {
         </article>`
       : html`<p>${text("runbook.elsewhere")}</p>`}
     <p class="source"><code>docs/operations/runbooks.md#${state.runbook}</code></p>
-    <p class="dialog-buttons"><button id="close-runbook" class="button primary" type="button" onClick=${onClose}>${text("close")}</button></p>
+    <p class="buttons"><button id="close-runbook" class="button primary" type="button" onClick=${onClose}>${text("close")}</button></p>
   <//>`;
 }
 

@@ -17,7 +17,7 @@ export function Header({ state, actions, text, format, fresh, asOf, issues, verd
         html`<button id="token-button" class="button" type="button" onClick=${token ? () => actions.useToken("") : actions.askForToken}>
           ${text(token ? "token.forget" : "token.give")}
         </button>`}
-        <${InterfaceLanguage} language=${state.interfaceLanguage} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
+        <${InterfaceLanguage} state=${state} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
       </nav>
       <p class="visually-hidden" role="status">
         ${verdict && `${verdict.words}. ${verdict.isKnown ? issuesText(issues, text, format) : ""}`}

@@ -27,7 +27,9 @@ const WAITING = { locked: "locked", lost: "waiting.lost" };
 export function PageView(properties) {
   const { state, text } = properties;
   const { status } = state;
+  // Elements of their own before the first status: what comes with it pushes nothing away.
   return html`<${Fragment}>
+    <${Fragment} key=${status ? "status" : "waiting"}>
     <${Header} ...${properties} />
     <main>
       <h1 class="visually-hidden">${text("title")}</h1>
@@ -50,6 +52,7 @@ export function PageView(properties) {
       <//>`}
     </main>
     <footer><p>${text("footer", { version: state.config.version })}</p></footer>
+    <//>
     <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${properties.actions.closeToken} />
     <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${properties.actions.cancel} />
     <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${() => closeRunbook(properties.actions)} />

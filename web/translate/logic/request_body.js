@@ -4,6 +4,7 @@ import { usedGlossary, usedTerms } from "./terms.js";
 
 /** Formats of a text, as the API names them. */
 export const FORMATS = Object.freeze(["text", "html", "markdown"]);
+const SURROGATE_PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
 /**
  * Returns the body of the request.
@@ -38,13 +39,7 @@ export function curlCommand(url, body, hasKey) {
 
 /** Returns the number of characters as the server counts them: code points, not UTF-16 units. */
 export function characterCount(text) {
-  let pairs = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    const next = text.charCodeAt(index + 1);
-    if (unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000) pairs += 1;
-  }
-  return text.length - pairs;
+  return text.length - (text.match(SURROGATE_PAIRS)?.length ?? 0);
 }
 
 /** Returns whether the text of a state has more characters than one request may have. */

@@ -15,7 +15,7 @@ export function Header({ state, actions, text }) {
           <${Icon} name="key" /><span class="wide">${text("key.title")}</span><span class="visually-hidden narrow">${text("key.title")}</span>
         </button>`}
         <a id="api-link" class="button" href="docs">${text("api")}</a>
-        <${InterfaceLanguage} language=${state.interfaceLanguage} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
+        <${InterfaceLanguage} state=${state} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
       </nav>
     </header>
   `;

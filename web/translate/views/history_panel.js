@@ -2,10 +2,11 @@
 
 import { html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
+import { Icon } from "./icons.js";
 
 export function HistoryPanel({ state, actions, text }) {
   return html`
-    <section id="history-panel" class="panel" aria-labelledby="history-title">
+    <section id="history-panel" class="card panel" aria-labelledby="history-title">
       <h2 id="history-title">${text("history")}</h2>
       <label class="check">
         <input id="keep-history" type="checkbox" checked=${state.keepsHistory} onChange=${(event) => actions.keepHistory(event.target.checked)} />
@@ -14,20 +15,24 @@ export function HistoryPanel({ state, actions, text }) {
       ${state.keepsHistory && state.history.length === 0 && html`<p class="hint">${text("history.empty")}</p>`}
       ${state.history.length > 0 &&
       html`<ul id="history-entries" class="entries">
-          ${state.history.map((entry) => html`<${EntryButton} key=${entry.at} entry=${entry} state=${state} actions=${actions} text=${text} />`)}
+          ${state.history.map((entry) => html`<${Entry} key=${entry.at} entry=${entry} state=${state} actions=${actions} text=${text} />`)}
         </ul>
         <button id="clear-history" class="button outlined" type="button" onClick=${actions.clearHistory}>${text("history.clear")}</button>`}
     </section>
   `;
 }
 
-function EntryButton({ entry, state, actions, text }) {
+function Entry({ entry, state, actions, text }) {
   const name = (lang) => (lang === "auto" ? text("source.auto") : languageName(lang, state.interfaceLanguage));
-  return html`<li>
+  const time = new Intl.DateTimeFormat(state.interfaceLanguage, { dateStyle: "medium", timeStyle: "short" });
+  return html`<li class="kept">
     <button class="entry" type="button" onClick=${() => actions.openEntry(entry)}>
-      <span class="hint">${name(entry.source)} → ${name(entry.target)}</span>
+      <span class="hint">${name(entry.source)} → ${name(entry.target)}${entry.at > 0 && ` · ${time.format(entry.at)}`}</span>
       <span class="line" lang=${entry.source} dir=${directionOf(entry.source)}>${entry.text}</span>
       <span class="line" lang=${entry.target} dir=${directionOf(entry.target)}>${entry.translation}</span>
+    </button>
+    <button class="button round" type="button" onClick=${() => actions.removeEntry(entry)} title=${text("history.remove")}>
+      <${Icon} name="clear" /><span class="visually-hidden">${text("history.remove")}: ${entry.text}</span>
     </button>
   </li>`;
 }

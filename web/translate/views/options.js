@@ -32,14 +32,8 @@ export function Options({ state, actions, text }) {
 }
 
 function PanelButton({ panel, icon, state, actions, children }) {
-  return html`<button
-    id=${`${panel}-button`}
-    class="button"
-    type="button"
-    aria-expanded=${state.panel === panel ? "true" : "false"}
-    aria-controls=${state.panel === panel ? `${panel}-panel` : undefined}
-    onClick=${() => actions.openPanel(panel)}
-  >
+  const isOpen = state.panel === panel;
+  return html`<button id=${`${panel}-button`} class="button" type="button" aria-expanded=${String(isOpen)} aria-controls=${isOpen ? `${panel}-panel` : undefined} onClick=${() => actions.openPanel(panel)}>
     <${Icon} name=${icon} />${children}
   </button>`;
 }

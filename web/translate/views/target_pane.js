@@ -71,7 +71,7 @@ class Preview extends Stable {
 
 // Its frame has no scripts, and the page's policy loads nothing into it.
 function previewDocument(translation, target) {
-  return `<!doctype html><html lang="${tagOrNone(target)}" dir="${directionOf(target)}"><meta charset="utf-8"><body>${previewHtml(translation)}`;
+  return `<!doctype html><html lang="${tagOrNone(target)}" dir="${directionOf(target)}"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><body>${previewHtml(translation)}`;
 }
 
 function Warnings({ state, text }) {

@@ -17,7 +17,7 @@ export function TermsPanel({ state, actions, text }) {
     tables[kind].push(html`<${TermTable} key=${name} name=${name} indices=${indices} terms=${terms} actions=${actions} text=${text} />`);
   }
   return html`
-    <section id="terms-panel" class="panel" aria-labelledby="terms-title">
+    <section id="terms-panel" class="card panel" aria-labelledby="terms-title">
       <h2 id="terms-title">${text("terms")}</h2>
       <p class="hint">${text("terms.hint")}</p>
       ${tables.present}
