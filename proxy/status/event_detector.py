@@ -45,7 +45,7 @@ class _Observed:
 class EventDetector:
     """The latest ``MAX_EVENTS`` events; ``clock`` returns Unix seconds.
 
-    All begins with the first snapshot in which every replica was probed. ``version`` counts events.
+    All begins with the first snapshot in which the state of every replica is known. ``version`` counts events.
     """
 
     def __init__(self, proxy_name: str, clock: Callable[[], float]) -> None:
@@ -56,7 +56,7 @@ class EventDetector:
         self._breakers: Mapping[str, OpenBreakers] = {}
         self._is_leader = False
         self._redis_error: str | None = None
-        self._started = False
+        self.has_started = False
         self.events: deque[FleetEvent] = deque(maxlen=MAX_EVENTS)
         self.version = 0
 
@@ -76,9 +76,9 @@ class EventDetector:
                 FleetEventKind.PAIRS_UP,
                 (pair for pair, urls in snapshot.ready.items() if urls and pair in before and not before[pair]),
             )
-        if not self._started:
+        if not self.has_started:
             # Before the first names are resolved there is no replica.
-            self._started = bool(snapshot.replicas) and all(each.is_probed for each in snapshot.replicas.values())
+            self.has_started = bool(snapshot.replicas) and all(each.is_known for each in snapshot.replicas.values())
 
     def observe_breakers(self, breakers: Mapping[str, OpenBreakers]) -> None:
         """Compare open breakers, by URL, with those before."""
@@ -131,7 +131,7 @@ class EventDetector:
             self._add(kind, _named(found))
 
     def _add(self, kind: FleetEventKind, subject: str = "", why: str | None = None) -> None:
-        if self._started or kind in _WITHOUT_REPLICAS:
+        if self.has_started or kind in _WITHOUT_REPLICAS:
             self.events.append(FleetEvent.of(kind, self._clock(), subject, why))
             self.version += 1
 

@@ -82,16 +82,22 @@ def class_of_reason(reason: str) -> OutcomeClass:
 
 def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
     """Return the sums of several proxies' figures, by slot."""
-    sums: dict[int, tuple[Counter[OutcomeClass], Counter[str], Counter[int]]] = {}
+    by_slot: dict[int, list[SlotFigures]] = {}
     for each in figures:
-        classes, codes, buckets = sums.setdefault(each.slot, (Counter(), Counter(), Counter()))
+        by_slot.setdefault(each.slot, []).append(each)
+    return {slot: summed(slot, found) for slot, found in by_slot.items()}
+
+
+def summed(slot: int, figures: Iterable[SlotFigures]) -> SlotFigures:
+    """Return the sum of figures, as those of one slot."""
+    classes: Counter[OutcomeClass] = Counter()
+    codes: Counter[str] = Counter()
+    buckets: Counter[int] = Counter()
+    for each in figures:
         classes.update(each.classes)
         codes.update(each.codes)
         buckets.update(each.buckets)
-    return {
-        slot: SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(codes), buckets=dict(buckets))
-        for slot, (classes, codes, buckets) in sums.items()
-    }
+    return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(codes), buckets=dict(buckets))
 
 
 def quantile(buckets: Mapping[int, int], share: float) -> float | None:

@@ -10,9 +10,12 @@ from typing import Final
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
+from proxy.fleet.snapshot import Snapshot
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
 from proxy.status.figure_ring import SLOT_SECONDS, FigureRing, slot_at
+from proxy.status.issue_times import DatedIssue, IssueTimes
+from proxy.status.issues import Issue, find_issues, find_symptoms
 from proxy.status.summary_store import ProxySummary, SummaryStore
 from proxy.storage.connection import StoreUnavailableError
 from shared.languages import LanguagePair
@@ -50,6 +53,8 @@ class StatusMonitor:
     clock: Callable[[], float]
     others: list[ProxySummary] = field(default_factory=list[ProxySummary])
     last_slot: int = field(init=False)
+    issue_times: IssueTimes = field(init=False)
+    _symptoms: list[Issue] = field(default_factory=list[Issue])
     _started_at: float = field(init=False)
     _shared_at: float = field(init=False)
     _read_at: float = 0.0
@@ -59,6 +64,7 @@ class StatusMonitor:
     def __post_init__(self) -> None:
         self._started_at = self._shared_at = self.clock()
         self.last_slot = slot_at(self._started_at) - 1
+        self.issue_times = IssueTimes(self._started_at)
 
     async def tick(self) -> None:
         """Note what changed, share it, and read what others shared."""
@@ -75,10 +81,15 @@ class StatusMonitor:
             self._feed.wake()
         if is_closed or self._detector.version != self._written_version:
             await self._write()
-        if now >= self._read_at:
+        reads = now >= self._read_at
+        if reads:
             await self._read()
             self.last_slot = slot_at(now - READ_DELAY_SECONDS) - 1
             self._read_at = (slot_at(now - READ_DELAY_SECONDS) + 1) * SLOT_SECONDS + READ_DELAY_SECONDS
+            self._compare_proxies(now)
+        self.issue_times.observe(self._found(self._registry.snapshot, now), now, is_complete=self._detector.has_started)
+        for each in self.others if reads else ():
+            self.issue_times.adopt(each.issues, each.at)
 
     async def _write(self) -> None:
         if self._registry.redis_is_away:
@@ -96,6 +107,21 @@ class StatusMonitor:
         with self._noting_errors():
             self.others = [each for each in await self._store.read() if each.name != self._name]
             self._shared_at = self.clock()
+
+    def _compare_proxies(self, now: float) -> None:
+        """Find what the figures and versions of all proxies show."""
+        living = [each for each in self.others if now - each.at <= SILENT_SECONDS]
+        figures = [*self._ring.slots, *(slot for each in self.others for slot in each.slots)]
+        self._symptoms = find_symptoms(figures, self.last_slot, [VERSION, *(each.version for each in living)])
+
+    def _found(self, snapshot: Snapshot, now: float) -> list[Issue]:
+        error, services = self._registry.redis_error, self._registry.services
+        return find_issues(snapshot, self._local_stats, services, redis_error=error, symptoms=self._symptoms, now=now)
+
+    def issues(self, snapshot: Snapshot) -> list[DatedIssue]:
+        """Return what is wrong now, the worst first; any thread may ask."""
+        now = self.clock()
+        return self.issue_times.dated(self._found(snapshot, now), now)
 
     @contextmanager
     def _noting_errors(self) -> Generator[None]:
@@ -118,15 +144,17 @@ class StatusMonitor:
 
     def summary(self) -> ProxySummary:
         """Return this proxy's summary."""
+        now = self.clock()
         return ProxySummary(
             name=self._name,
             version=VERSION,
-            at=round(self.clock(), 1),
+            at=round(now, 1),
             started_at=round(self._started_at, 1),
             leader=self._registry.is_leader,
             draining=self.is_draining(),
             slots=list(self._ring.slots),
             events=list(self._detector.events),
+            issues=self.issue_times.shared(),
         )
 
 

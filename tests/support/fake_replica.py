@@ -61,6 +61,7 @@ class FakeReplica:
         self.text_capacity: int | None = None  # beyond so many texts in flight it answers 503 overloaded
         self.report = Script()
         self.foreign_load = 0
+        self.engine_died_at: float | None = None
         self.weight = 1.0
         self.models: dict[str, Any] = {}  # what it reports of its models; its one model is called model-NAME
         self.ranks: dict[str, int] = {}
@@ -236,6 +237,7 @@ class FakeReplica:
             "started_at": time.time(),
             "state": self.state,
             "in_flight": self.texts_in_hand + self.foreign_load,
+            "engine_died_at": self.engine_died_at,
             "weight": self.weight,
             "pairs": pairs,
             **version,

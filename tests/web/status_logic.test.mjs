@@ -63,7 +63,7 @@ test("charts have rates by class, and the most frequent reasons", () => {
 });
 
 test("runbooks are found by the anchors that the proxy sends", () => {
-  const sources = ["proxy/status/fleet_event.py", "proxy/api/views/diagnosis.py"];
+  const sources = ["proxy/status/fleet_event.py", "proxy/status/diagnosis.py"];
   const named = sources.flatMap((file) => readFileSync(new URL(file, ROOT), "utf-8").match(/"(a|redis|replicas)(-[a-z]+)+"/g) ?? []);
   const anchors = new Set(named.map((each) => each.slice(1, -1)).filter((each) => each.includes("-is-") || each.includes("-are-")));
   assert.ok(anchors.size >= 5);
@@ -121,6 +121,6 @@ test("no language misses a text, and every text that is used exists", () => {
   for (const name of used) assert.ok(Object.hasOwn(english, name), name);
   const python = (file) => readFileSync(new URL(file, ROOT), "utf-8");
   for (const [, kind] of python("proxy/status/fleet_event.py").matchAll(/^ {4}[A-Z_]+ = "([a-z-]+)"$/gm)) assert.ok(Object.hasOwn(english, `event.${kind}`), kind);
-  const [, causes] = python("proxy/api/views/diagnosis.py").match(/^Cause = Literal\[(.+)\]$/m);
+  const [, causes] = python("proxy/status/diagnosis.py").match(/^Cause = Literal\[(.+)\]$/m);
   for (const [, cause] of causes.matchAll(/"([a-z-]+)"/g)) assert.ok(Object.hasOwn(english, `cause.${cause}`), cause);
 });

@@ -8,19 +8,18 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
-from proxy.api.views.diagnosis import Cause, Level, diagnose_replica
+from proxy.api.views.issue_view import MAX_WHY_CHARS
 from proxy.balancing.circuit_breaker import BreakerState
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.replica_stats import ReplicaStats
 from proxy.balancing.selector import EligibleReplica, score
 from proxy.call import work_of
-from proxy.fleet.replica import DRAINED, Replica, ReplicaState
+from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from shared.protocol.priority import Lane
+from proxy.status.diagnosis import Cause, Level, diagnosis_of, why_out
 from shared.protocol.report import ModelReport, PairReport
 
 MAX_PAIRS_OF_REPLICA: Final = 50
-MAX_WHY_CHARS: Final = 1000
 # Younger reports need no mention.
 FRESH_SECONDS: Final = 5.0
 MILLISECOND_DIGITS: Final = 3
@@ -204,7 +203,7 @@ class ReplicaView:
             source="settings" if set(names) & set(configured) else "operator",
             state=replica.state,
             drained=replica.drained,
-            why=self._why_out(pairs),
+            why=why_out(replica, self.snapshot, self.local_stats),
             weight=replica.weight,
             in_flight=stats.texts,
             score=self._score(),
@@ -215,15 +214,7 @@ class ReplicaView:
     def status(self, names: Sequence[str], configured: Collection[str]) -> ReplicaStatus:
         """Return its line with what is wrong and what helps, within limits."""
         replica, stats, line = self.replica, self._stats, self.line(names, configured)
-        open_breakers = sum(pair.is_broken for pair in line.pairs.values())
-        found = diagnose_replica(
-            line.state,
-            drained=line.drained,
-            stalled=any(each.is_stalled for each in stats.pairs.values()),
-            failing=open_breakers > 0,
-            whole=all(pair.ready for pair in line.pairs.values()),
-            avoided=line.why is not None,
-        )
+        found = diagnosis_of(replica, self.local_stats)
         report, reported_at = replica.report, replica.reported_at
         is_fresh = reported_at is None or self.now - reported_at <= FRESH_SECONDS
         pairs = sorted(line.pairs.items(), key=lambda each: (each[1].ready, not each[1].is_broken))
@@ -239,7 +230,7 @@ class ReplicaView:
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.local_stats.load(replica.url, self.snapshot),
             latency_s=_latency(stats),
-            open_breakers=open_breakers,
+            open_breakers=sum(pair.is_broken for pair in line.pairs.values()),
             models=_models(line),
             pairs=[
                 PairOfReplica(pair=label, **each.model_dump(exclude={"rank"}))
@@ -294,30 +285,6 @@ class ReplicaView:
             if (latency := each.latency.value) is not None
         ]
         return max((round(score(each, work_of(0)), 4) for each in eligible), default=None)
-
-    def _why_out(self, pairs: dict[str, PairLine]) -> str | None:
-        replica = self.replica
-        if not self._is_serving:
-            why = replica.why or f"it is {replica.state}"
-            return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
-        if why := self._why_avoided():
-            return why
-        out = [f"{label} ({line.why or 'no reason given'})" for label, line in pairs.items() if not line.ready]
-        return f"not ready for {', '.join(out)}" if out else None
-
-    def _why_avoided(self) -> str | None:
-        stats = self._stats
-        pairs = tuple(stats.pairs.items())
-        stalled = [str(pair) for pair, each in pairs if each.is_stalled]
-        if stalled:
-            return f"its requests of {', '.join(stalled)} make no progress, while those of other replicas do"
-        out = [
-            f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_out
-        ]
-        if out:
-            return "; ".join(out)
-        is_full = any(stats.is_full(self.local_stats.now(), lane) for lane in Lane)
-        return "it is full and asked for no more requests" if is_full else None
 
 
 def _latency(stats: ReplicaStats) -> float | None:
