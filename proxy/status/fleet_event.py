@@ -79,7 +79,10 @@ MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
 
 
 class FleetEvent(BaseModel):
-    """One event; its ``subject`` is a replica's URL, pairs, or a proxy."""
+    """One event; its ``subject`` is a replica's URL, pairs, or a proxy.
+
+    ``after_s``: of an end, how long it had lasted, if that is known.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -87,12 +90,16 @@ class FleetEvent(BaseModel):
     at: FiniteFloat
     subject: Annotated[str, Field(max_length=MAX_SUBJECT_CHARS)] = ""
     why: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None
+    after_s: Annotated[FiniteFloat, Field(ge=0)] | None = None
 
     @classmethod
-    def of(cls, kind: FleetEventKind, at: float, subject: str = "", why: str | None = None) -> FleetEvent:
+    def of(
+        cls, kind: FleetEventKind, at: float, subject: str = "", why: str | None = None, after: float | None = None
+    ) -> FleetEvent:
         """Return an event, its words cut to their limits."""
         cut = why[:MAX_REASON_CHARS] if why else None
-        return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut)
+        seconds = None if after is None else round(max(0.0, after), 1)
+        return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut, after_s=seconds)
 
 
 @dataclass(slots=True)

@@ -71,6 +71,10 @@ class IssueTimes:
         """Return an issue's beginning; now, if it is not yet noted."""
         return self._since.get(key) or (Since(now) if self.is_settled else Since(self._started_at, at_least=True))
 
+    def noted(self, key: IssueKey) -> Since | None:
+        """Return an issue's beginning; None: there is no such issue."""
+        return self._since.get(key)
+
     def adopt(self, shared: Iterable[SharedIssue], at: float) -> None:
         """Take earlier beginnings over that another proxy, or the one before, wrote at ``at``."""
         for each in shared:

@@ -11,10 +11,11 @@ from typing import Final
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
 from proxy.fleet.snapshot import Snapshot
+from proxy.status.diagnosis import IssueCode
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
 from proxy.status.figure_ring import SLOT_SECONDS, FigureRing, slot_at
-from proxy.status.issue_times import DatedIssue, IssueTimes
+from proxy.status.issue_times import DatedIssue, IssueTimes, Since
 from proxy.status.issues import Issue, find_issues, find_symptoms
 from proxy.status.summary_store import ProxySummary, SummaryStore
 from proxy.storage.connection import StoreUnavailableError
@@ -45,7 +46,7 @@ class StatusMonitor:
     _registry: Registry
     _local_stats: LocalStats
     _ring: FigureRing
-    _detector: EventDetector
+    detector: EventDetector
     _feed: StatusFeed
     _: KW_ONLY
     is_draining: Callable[[], bool]
@@ -71,15 +72,15 @@ class StatusMonitor:
         now = self.clock()
         if self.is_draining():
             await self._feed.close()
-        self._detector.observe_breakers(open_breakers(self._local_stats))
-        self._detector.observe_leader(is_leader=self._registry.is_leader)
+        self.detector.observe_breakers(open_breakers(self._local_stats))
+        self.detector.observe_leader(is_leader=self._registry.is_leader)
         if self._registry.swept.is_set():
-            self._detector.observe_redis(self._registry.redis_error)
+            self.detector.observe_redis(self._registry.redis_error)
         is_closed = self._ring.close_slot(now)
-        if self._detector.version != self._shown_version:
-            self._shown_version = self._detector.version
+        if self.detector.version != self._shown_version:
+            self._shown_version = self.detector.version
             self._feed.wake()
-        if is_closed or self._detector.version != self._written_version:
+        if is_closed or self.detector.version != self._written_version:
             await self._write()
         reads = now >= self._read_at
         if reads:
@@ -87,14 +88,14 @@ class StatusMonitor:
             self.last_slot = slot_at(now - READ_DELAY_SECONDS) - 1
             self._read_at = (slot_at(now - READ_DELAY_SECONDS) + 1) * SLOT_SECONDS + READ_DELAY_SECONDS
             self._compare_proxies(now)
-        self.issue_times.observe(self._found(self._registry.snapshot, now), now, is_complete=self._detector.has_started)
+        self.issue_times.observe(self._found(self._registry.snapshot, now), now, is_complete=self.detector.has_started)
         for each in self.others if reads else ():
             self.issue_times.adopt(each.issues, each.at)
 
     async def _write(self) -> None:
         if self._registry.redis_is_away:
             return
-        version = self._detector.version
+        version = self.detector.version
         with self._noting_errors():
             await self._store.write(self.summary())
             self._written_version = version
@@ -122,6 +123,12 @@ class StatusMonitor:
         """Return what is wrong now, the worst first; any thread may ask."""
         now = self.clock()
         return self.issue_times.dated(self._found(snapshot, now), now)
+
+    def since(self, code: IssueCode | None, subject: str) -> Since | None:
+        """Return when the state of a replica or pair began, with an issue's code; None: before this proxy."""
+        noted = None if code is None else self.issue_times.noted((code, subject))
+        at = self.detector.since(subject)
+        return noted or (None if at is None else Since(at))
 
     @contextmanager
     def _noting_errors(self) -> Generator[None]:
@@ -153,7 +160,7 @@ class StatusMonitor:
             leader=self._registry.is_leader,
             draining=self.is_draining(),
             slots=list(self._ring.slots),
-            events=list(self._detector.events),
+            events=list(self.detector.events),
             issues=self.issue_times.shared(),
         )
 

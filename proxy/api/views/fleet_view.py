@@ -222,6 +222,10 @@ class PairStatus(BaseModel):
     expected: int | None
     total: int
     runbook: str | None
+    since: float | None = Field(
+        description="Unix time at which it was lost or came back last; null: not since this proxy's start."
+    )
+    at_least: bool = Field(description="Whether it was lost before ``since``, when this proxy started.")
 
 
 class FleetStatus(BaseModel):
@@ -293,8 +297,17 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
+        monitor = self.parts.status.monitor
         return [
-            PairStatus(pair=label, level=each.level, runbook=each.runbook, expected=by_label[label], **pairs[label])
+            PairStatus(
+                pair=label,
+                level=each.level,
+                runbook=each.runbook,
+                expected=by_label[label],
+                **pairs[label],
+                since=(since := monitor.since(each.code, label)) and round(since.at, 1),
+                at_least=since is not None and since.at_least,
+            )
             for each, label in found[:MAX_PAIRS]
         ]
 
@@ -303,7 +316,8 @@ class StatusView:
         snapshot = registry.snapshot
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
-        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured) for view in shown]
+        monitor = self.parts.status.monitor
+        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured, monitor) for view in shown]
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
 from proxy.status.diagnosis import RUNBOOKS, IssueCode, Level
-from proxy.status.issue_times import DatedIssue
+from proxy.status.issue_times import DatedIssue, Since
 
 # The worst ones; of more, operators see how many.
 MAX_ISSUES: Final = 50
@@ -33,6 +33,11 @@ class IssueLine(HealthIssue):
     runbook: str = Field(description="Heading of docs/operations/runbooks.md.")
 
 
+def since_fields(since: Since | None) -> dict[str, Any]:
+    """Return the fields of a beginning."""
+    return {"since": since and round(since.at, 1), "at_least": since is not None and since.at_least}
+
+
 def health_issues(issues: Iterable[DatedIssue]) -> list[dict[str, object]]:
     """Return the fields of the worst issues' ``HealthIssue``."""
     return [
@@ -47,8 +52,7 @@ def issue_lines(issues: Iterable[DatedIssue]) -> list[IssueLine]:
         IssueLine(
             code=issue.code,
             subject=subject,
-            since=round(since.at, 1),
-            at_least=since.at_least,
+            **since_fields(since),
             level=issue.level,
             why=issue.why[:MAX_WHY_CHARS] if issue.why else None,
             figures=dict(issue.figures),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from proxy.api.views.issue_view import MAX_WHY_CHARS
+from proxy.api.views.issue_view import MAX_WHY_CHARS, since_fields
 from proxy.balancing.circuit_breaker import BreakerState
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.replica_stats import ReplicaStats
@@ -16,7 +16,8 @@ from proxy.balancing.selector import EligibleReplica, score
 from proxy.call import work_of
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.diagnosis import Cause, Level, diagnosis_of, why_out
+from proxy.status.diagnosis import Cause, IssueCode, Level, diagnosis_of, why_out
+from proxy.status.monitor import StatusMonitor
 from shared.protocol.report import ModelReport, PairReport
 
 MAX_PAIRS_OF_REPLICA: Final = 50
@@ -127,6 +128,10 @@ class ReplicaStatus(BaseModel):
     why: str | None
     runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
     drained: bool
+    since: float | None = Field(description="Unix time of the beginning of its state; null: before this proxy's start.")
+    at_least: bool = Field(description="Whether it may have begun before ``since``.")
+    started_at: float | None = Field(description="Unix time of its server's start.")
+    restarts: int = Field(description="Starts of its server that this proxy saw.")
     version: str | None
     replica_id: str | None
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
@@ -211,7 +216,9 @@ class ReplicaView:
             pairs=pairs,
         )
 
-    def status(self, names: Sequence[str], configured: Collection[str]) -> ReplicaStatus:
+    def status(
+        self, names: Sequence[str], configured: Collection[str], monitor: StatusMonitor | None = None
+    ) -> ReplicaStatus:
         """Return its line with what is wrong and what helps, within limits."""
         replica, stats, line = self.replica, self._stats, self.line(names, configured)
         found = diagnosis_of(replica, self.local_stats)
@@ -224,6 +231,8 @@ class ReplicaView:
             cause=found.cause,
             why=line.why[:MAX_WHY_CHARS] if line.why else None,
             runbook=found.runbook,
+            started_at=report and round(report.started_at, 1),
+            **_times(replica.url, found.code, monitor),
             version=report and report.version,
             replica_id=report and report.replica_id,
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
@@ -285,6 +294,14 @@ class ReplicaView:
             if (latency := each.latency.value) is not None
         ]
         return max((round(score(each, work_of(0)), 4) for each in eligible), default=None)
+
+
+def _times(url: str, code: IssueCode | None, monitor: StatusMonitor | None) -> dict[str, Any]:
+    """Return the beginning of a replica's state, and its restarts."""
+    if monitor is None:
+        return {**since_fields(None), "restarts": 0}
+    history = monitor.detector.replicas.get(url)
+    return {**since_fields(monitor.since(code, url)), "restarts": 0 if history is None else history.restarts}
 
 
 def _latency(stats: ReplicaStats) -> float | None:

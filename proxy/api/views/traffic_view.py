@@ -42,6 +42,7 @@ class EventLine(BaseModel):
     subject: str = Field(description="A replica's URL, pairs, or a proxy.")
     text: str
     why: str | None
+    after_s: float | None = Field(description="Of an end: seconds that it had lasted; null: unknown.")
     runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
     proxies: list[str]
 
@@ -84,13 +85,18 @@ def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[Eve
                 level=meaning.level,
                 at=event.at,
                 subject=event.subject,
-                text=meaning.text.format(event.subject),
+                text=meaning.text.format(event.subject) + _after(event.after_s),
                 why=event.why,
+                after_s=event.after_s,
                 runbook=meaning.runbook,
                 proxies=shared.proxies,
             )
         )
     return lines
+
+
+def _after(seconds: float | None) -> str:
+    return "" if seconds is None else f" after {seconds:.0f} s"
 
 
 def proxy_line(summary: ProxySummary, now: float, *, is_this: bool) -> ProxyLine:

@@ -38,6 +38,8 @@ TIMES = {
     "since",
 }
 OTHERS = {"version", "latency_s", "score", "at_least"}
+# Events that the next tick notices, if the machine is slow.
+TICKED = {"redis-away", "breaker-opened"}
 OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b")
 VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info|canaries_total")
 
@@ -144,8 +146,8 @@ def plain(value: Any) -> Any:
 
 
 def _without_times(name: str, value: Any) -> Any:
-    if name == "reported_at":
-        return "<null if it is young>"
+    if name in {"reported_at", "since", "started_at", "after_s"}:
+        return f"<{name}, if there is one>"
     if name in TIMES | OTHERS and value is not None:
         return f"<{name}>"
     if name == "breaker" and value not in {None, "closed"}:
@@ -192,6 +194,7 @@ async def test_status_is_as_recorded(shown: tuple[Fleet, RunningProxy]) -> None:
     def ordered(found: dict[str, Any]) -> dict[str, Any]:
         fleet.sort_issues(found["issues"])
         fleet.sort(found["replicas"])  # their order has tests of its own
+        found["events"] = [each for each in found["events"] if each["kind"] not in TICKED]
         fleet.sort(found["events"], "text")
         return found
 
