@@ -190,8 +190,8 @@ class RequestSample:
 
     pair: str = OTHER
     route: str = NO_ROUTE
-    outcome_class: OutcomeClass | None = None
     replicas: list[str] = field(default_factory=list[str])
+    outcome_class: OutcomeClass | None = None
 
 
 class ServerMetrics:
