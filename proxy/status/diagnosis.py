@@ -1,4 +1,4 @@
-"""Diagnosis of a replica or a pair: level, cause and the issue's code."""
+"""Diagnosis of a replica or a pair: level, cause and code."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
 
 
 def diagnosis_of(replica: Replica, local_stats: LocalStats) -> Diagnosis:
-    """Return what is wrong with a replica by its report and our statistics."""
+    """Return what is wrong with a replica, by report and statistics."""
     stats = local_stats.replicas.get(replica.url) or ReplicaStats()
     pairs = tuple(stats.pairs.items())
     reported = replica.report.pairs.by_pair if replica.report else {}

@@ -103,7 +103,7 @@ class EventDetector:
                 self._add(FleetEventKind.BREAKER_CLOSED, url, since=since)
 
     def since(self, subject: str) -> float | None:
-        """Return when the state of a replica (URL) or pair began; None: before this proxy."""
+        """Return when a replica's or pair's state began; None: unknown."""
         history = self.replicas.get(subject)
         return self._pairs_since.get(subject) if history is None else history.since
 

@@ -42,7 +42,7 @@ class SlotFigures(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters at one moment: requests by outcome and class, durations of successful ones."""
+    """Counters at one moment: requests, and durations of successful ones."""
 
     outcomes: Mapping[tuple[str, OutcomeClass], int]
     buckets: Sequence[int]
@@ -71,7 +71,7 @@ class Totals:
 
 
 def reason_of(code: str, kind: OutcomeClass) -> str:
-    """Return a code, marked where its callers chose what is else a failure."""
+    """Return a code, marked where its callers chose the failure."""
     return code if kind == outcome_class(code) else code + CHOSEN
 
 

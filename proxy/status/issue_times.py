@@ -76,7 +76,10 @@ class IssueTimes:
         return self._since.get(key)
 
     def adopt(self, shared: Iterable[SharedIssue], at: float) -> None:
-        """Take earlier beginnings over that another proxy, or the one before, wrote at ``at``."""
+        """Take over earlier beginnings that another proxy wrote at ``at``.
+
+        That may be this one before its restart.
+        """
         for each in shared:
             key = each.code, each.subject
             own = self._since.get(key)
@@ -92,7 +95,7 @@ class IssueTimes:
         ]
 
     def dated(self, issues: Iterable[Issue], now: float) -> list[DatedIssue]:
-        """Return the issues with their beginnings; pairs that were lost together are one."""
+        """Return the issues with their beginnings; pairs lost together are one."""
         groups: dict[object, tuple[Issue, Since, list[str]]] = {}
         for issue in issues:
             since = self.of(issue.key, now)

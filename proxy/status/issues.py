@@ -1,4 +1,4 @@
-"""Issues: what is wrong with the fleet now, for all who show or report it."""
+"""Issues: what is wrong with the fleet now."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ IssueKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something wrong; its ``subject`` is a replica's URL, a pair, or a service.
+    """Something wrong; its ``subject`` is a URL, pair or service.
 
     ``level`` bad: callers notice it or will. ``figures`` say how much.
     """
@@ -50,7 +50,7 @@ class Issue:
 
     @property
     def key(self) -> IssueKey:
-        """What stays the same while the issue lasts."""
+        """The same while the issue lasts."""
         return self.code, self.subject
 
 
@@ -83,7 +83,7 @@ def find_issues(
 
 
 def find_symptoms(figures: Iterable[SlotFigures], last: int, proxy_versions: Iterable[str]) -> list[Issue]:
-    """Return what requests up to the slot ``last`` show, and proxies of several versions."""
+    """Return what requests up to the slot ``last`` and proxies show."""
     by_slot = merged(figures)
     minute = summed(last, (each for slot, each in by_slot.items() if last - MINUTE < slot <= last))
     before = summed(last, (each for slot, each in by_slot.items() if slot <= last - MINUTE))

@@ -125,7 +125,10 @@ class StatusMonitor:
         return self.issue_times.dated(self._found(snapshot, now), now)
 
     def since(self, code: IssueCode | None, subject: str) -> Since | None:
-        """Return when the state of a replica or pair began, with an issue's code; None: before this proxy."""
+        """Return when a replica's or pair's state began; None: unknown.
+
+        ``code``: of the issue that the state is.
+        """
         noted = None if code is None else self.issue_times.noted((code, subject))
         at = self.detector.since(subject)
         return noted or (None if at is None else Since(at))

@@ -29,7 +29,7 @@ PAGE: Final = 1
 
 
 class ProxySummary(BaseModel):
-    """One proxy at ``at``: since when it runs, its figures, events and issues."""
+    """One proxy at ``at``: its start, figures, events and issues."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -147,7 +147,7 @@ def test_ends_say_how_long_it_lasted(detector: EventDetector, clock: HandClock) 
     assert (detector.since(A), detector.since("en-de"), detector.since(B)) == (1049, 1049, None)
 
 
-def test_replica_that_never_was_ready_neither_goes_nor_comes_back(detector: EventDetector) -> None:
+def test_replica_that_never_was_ready_does_not_come_back(detector: EventDetector) -> None:
     unseen = Replica.unseen(B, 1.0)
     gone = unseen.silent("refused", 101.0, max_misses=1)
     detector.observe_snapshot(snapshot(replica(A, "en>de"), gone))

@@ -81,7 +81,7 @@ def test_whatever_degrades_the_health_is_an_issue(local_stats: LocalStats) -> No
     assert found(snapshot(), local_stats) == [("pair-unavailable", "bad", "")]
 
 
-def test_stalled_replica_is_compared_with_others_if_there_are_any(local_stats: LocalStats) -> None:
+def test_stalled_replica_is_compared_with_others_alone(local_stats: LocalStats) -> None:
     local_stats.pair_replica_stats(A, pair("en>de")).is_stalled = True
     one, two = replica(A, "en>de"), replica(B, "en>de")
     assert found(snapshot(one), local_stats)[-1] == ("replica-stalled", "bad", A)
