@@ -171,6 +171,7 @@ class ModelServer:
             pairs=served,
             pairs_version=served.version,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
+            engine_died_at=max((host.engine_died_at for host in self.hosts if host.engine_died_at), default=None),
         )
 
     def observed_report(self) -> ReplicaReport:

@@ -117,8 +117,9 @@ class ProxyMetrics(ServerMetrics):
 
     @override
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
-        self.requests.labels(sample.pair, sample.route, outcome, outcome_class(outcome)).inc()
-        self.seconds.labels(sample.pair, outcome_class(outcome)).observe(seconds)
+        kind = sample.outcome_class or outcome_class(outcome)
+        self.requests.labels(sample.pair, sample.route, outcome, kind).inc()
+        self.seconds.labels(sample.pair, kind).observe(seconds)
 
     @override
     def start_pair(self, pair: str) -> None:

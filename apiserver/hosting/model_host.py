@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,7 +85,7 @@ class ModelHost:
     """The life of one model; ``ranks`` are its places in the catalog.
 
     State changes only in ``tick``, its task, and when it begins or ends to serve. Unless ``is_serving``, its pairs are in
-    no metric. ``revision``, of weights and definition, is None before the first start.
+    no metric. ``revision``, of weights and definition, is None before the first start. ``engine_died_at``: Unix seconds.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class ModelHost:
         self.entry = entry
         self.ranks = ranks
         self.engine_failures = 0
+        self.engine_died_at: float | None = None
         self.canary_rounds = 0
         self._is_serving = is_serving
         self._withdrawn: str | None = None
@@ -314,6 +316,7 @@ class ModelHost:
         await self._cancel_task()  # first, because a canary that passes now would count for the next engine
         self._schedule_restart(reason)
         self._metrics.engine_deaths.labels(self.entry.name).inc()
+        self.engine_died_at = time.time()
         self._end_detector()
         await translator.engine.stop()
 

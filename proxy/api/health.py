@@ -58,6 +58,7 @@ def _health(parts: ProxyContext) -> tuple[int, bytes]:
         registry.snapshot,
         registry.services,
         parts.local_stats,
+        parts.status.monitor.issues(registry.snapshot),
         redis_error=registry.redis_error,
         leading=registry.is_leader,
         uptime=time.time() - parts.process.started_at,

@@ -18,6 +18,7 @@ from proxy.glossaries.glossary import parse_id
 from proxy.glossaries.term_finder import TRUNCATED, RequestWithTerms
 from proxy.translation.service import CACHE_HEADER
 from shared.protocol.answers import Notice
+from shared.protocol.errors import DeadlineExceededError
 from shared.protocol.priority import PRIORITY_HEADER, Priority
 from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import TranslateRequest
@@ -30,11 +31,12 @@ _PRIORITY: Final = PRIORITY_HEADER.lower()
 class TranslationRun(RequestExchange):
     """RequestExchange that translates; the metrics count its block as one request."""
 
-    __slots__ = ("_sample", "_timer")
+    __slots__ = ("_limit", "_sample", "_timer")
 
     def __init__(self, peer: Peer, parts: ProxyContext, waits: WaitPolicy = NO_WAIT) -> None:
         super().__init__(peer, parts, waits=waits)
         self._timer = parts.process.metrics.request_timer(time.monotonic)
+        self._limit = parts.settings.time_limits.base
 
     @override
     def __enter__(self) -> Self:
@@ -50,6 +52,8 @@ class TranslationRun(RequestExchange):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         super().__exit__(kind, error, trace)
+        if isinstance(error, DeadlineExceededError) and self.deadline.requested < self._limit:
+            self._sample.outcome_class = "client"  # who shortened the deadline
         self._timer.__exit__(kind, error, trace)
 
     async def add_terms(
@@ -133,7 +137,8 @@ class TranslationRun(RequestExchange):
         if targets:
             peer.add_log_fields(target=",".join(each.target_lang for each in targets))
             cost, body = cost.for_targets(len(targets)), None
-        deadline = self.deadline.extended(parts.settings.time_limits.seconds(cost.chars))
+        self._limit = parts.settings.time_limits.seconds(cost.chars)
+        deadline = self.deadline.extended(self._limit)
         charge = None
         try:
             if authentication.key is not None:

@@ -81,9 +81,9 @@ class Replica(BaseModel):
         return self.set_weight or (self.report.weight if self.report else 1.0)
 
     @property
-    def is_probed(self) -> bool:
-        """Whether it answered a probe, or left one unanswered."""
-        return self.reported_at is not None or self.missed > 0
+    def is_known(self) -> bool:
+        """Whether its state is that of its last probe."""
+        return self.state is ReplicaState.DOWN or (self.reported_at is not None and not self.missed)
 
     @property
     def is_healthy(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,8 @@ SLOT_SECONDS: Final = 10
 # Codes with a count of their own in a slot, the most frequent first; others are counted as OTHER_CODE.
 MAX_CODES: Final = 8
 OTHER_CODE: Final = "other"
+# Ends the reason of requests that failed by their callers' choice.
+CHOSEN: Final = " (client)"
 
 Amount = Annotated[int, Field(ge=0)]
 BucketIndex = Annotated[int, Field(ge=0, le=len(LATENCY_BUCKETS))]
@@ -24,7 +26,7 @@ BucketIndex = Annotated[int, Field(ge=0, le=len(LATENCY_BUCKETS))]
 class SlotFigures(BaseModel):
     """Requests of the ``SLOT_SECONDS`` from Unix time ``slot * SLOT_SECONDS``.
 
-    ``codes`` are outcomes except ok; ``buckets``: durations of successful requests by index in ``LATENCY_BUCKETS``.
+    ``codes`` are reasons: outcomes except ok, as :func:`reason_of`; ``buckets``: durations of successful requests by index in ``LATENCY_BUCKETS``.
     Zeros are left out.
     """
 
@@ -40,46 +42,62 @@ class SlotFigures(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters at one moment: requests by outcome, and durations of successful ones."""
+    """Counters at one moment: requests, and durations of successful ones."""
 
-    outcomes: Mapping[str, int]
+    outcomes: Mapping[tuple[str, OutcomeClass], int]
     buckets: Sequence[int]
 
     @classmethod
     def of(cls, requests: MetricFamily[Count], seconds: MetricFamily[DurationHistogram]) -> Totals:
         """Sum the counters ``requests`` and ``seconds`` of ``ServerMetrics``."""
-        outcomes: Counter[str] = Counter()
-        for (*_, outcome, _), count in requests.items():
-            outcomes[outcome] += count.value
+        outcomes: Counter[tuple[str, OutcomeClass]] = Counter()
+        for (*_, outcome, kind), count in requests.items():
+            outcomes[outcome, cast("OutcomeClass", kind)] += count.value
         durations = [each.buckets for (_, outcome), each in seconds.items() if outcome == OK]
         empty = [0] * (len(LATENCY_BUCKETS) + 1)
         return cls(outcomes, [sum(column) for column in zip(empty, *durations, strict=True)])
 
     def since(self, before: Totals, slot: int) -> SlotFigures:
         """Return what was counted after ``before``."""
-        outcomes = {
-            code: more for code, count in self.outcomes.items() if (more := count - before.outcomes.get(code, 0)) > 0
-        }
         classes: Counter[OutcomeClass] = Counter()
-        for code, count in outcomes.items():
-            classes[outcome_class(code)] += count
+        reasons: Counter[str] = Counter()
+        for key, count in self.outcomes.items():
+            if (more := count - before.outcomes.get(key, 0)) > 0:
+                classes[key[1]] += more
+                reasons[reason_of(*key)] += more
         pairs = zip(self.buckets, before.buckets, strict=True)
         buckets = {index: new - old for index, (new, old) in enumerate(pairs) if new > old}
-        return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(outcomes), buckets=buckets)
+        return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(reasons), buckets=buckets)
+
+
+def reason_of(code: str, kind: OutcomeClass) -> str:
+    """Return a code, marked where its callers chose the failure."""
+    return code if kind == outcome_class(code) else code + CHOSEN
+
+
+def class_of_reason(reason: str) -> OutcomeClass:
+    """Return the class of a reason."""
+    return "client" if reason.endswith(CHOSEN) else outcome_class(reason)
 
 
 def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
     """Return the sums of several proxies' figures, by slot."""
-    sums: dict[int, tuple[Counter[OutcomeClass], Counter[str], Counter[int]]] = {}
+    by_slot: dict[int, list[SlotFigures]] = {}
     for each in figures:
-        classes, codes, buckets = sums.setdefault(each.slot, (Counter(), Counter(), Counter()))
+        by_slot.setdefault(each.slot, []).append(each)
+    return {slot: summed(slot, found) for slot, found in by_slot.items()}
+
+
+def summed(slot: int, figures: Iterable[SlotFigures]) -> SlotFigures:
+    """Return the sum of figures, as those of one slot."""
+    classes: Counter[OutcomeClass] = Counter()
+    codes: Counter[str] = Counter()
+    buckets: Counter[int] = Counter()
+    for each in figures:
         classes.update(each.classes)
         codes.update(each.codes)
         buckets.update(each.buckets)
-    return {
-        slot: SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(codes), buckets=dict(buckets))
-        for slot, (classes, codes, buckets) in sums.items()
-    }
+    return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(codes), buckets=dict(buckets))
 
 
 def quantile(buckets: Mapping[int, int], share: float) -> float | None:

@@ -9,6 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from proxy.status.diagnosis import RUNBOOKS, IssueCode
+
 # Of one proxy, the latest; each takes at most about 700 bytes.
 MAX_EVENTS: Final = 50
 # Of all proxies together.
@@ -43,36 +45,44 @@ class FleetEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventMeaning:
-    """A kind's words (``{}``: the subject), and its runbook's heading."""
+    """A kind's words (``{}``: the subject), and the issue that it begins."""
 
     level: EventLevel
     text: str
-    runbook: str | None = None
+    code: IssueCode | None = None
+
+    @property
+    def runbook(self) -> str | None:
+        """The runbook that helps."""
+        return None if self.code is None else RUNBOOKS[self.code]
 
 
 MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
-    FleetEventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "a-replica-is-down"),
-    FleetEventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "a-replica-is-starting"),
+    FleetEventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", IssueCode.REPLICA_DOWN),
+    FleetEventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", IssueCode.REPLICA_STARTING),
     FleetEventKind.REPLICA_UP: EventMeaning("good", "{} came back"),
     FleetEventKind.REPLICA_JOINED: EventMeaning("good", "{} joined the fleet"),
     FleetEventKind.REPLICA_STOPPING: EventMeaning("info", "{} is stopping"),
     FleetEventKind.REPLICA_LEFT: EventMeaning("info", "{} left the fleet"),
     FleetEventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
     FleetEventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
-    FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
+    FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", IssueCode.PAIR_UNAVAILABLE),
     FleetEventKind.PAIRS_UP: EventMeaning("good", "{} can be served now"),
     FleetEventKind.BREAKER_OPENED: EventMeaning(
-        "warn", "requests to {} fail, so its breaker opened", "a-replica-is-failing"
+        "warn", "requests to {} fail, so its breaker opened", IssueCode.REPLICA_FAILING
     ),
     FleetEventKind.BREAKER_CLOSED: EventMeaning("good", "the breaker of {} closed"),
     FleetEventKind.LEADER_CHANGED: EventMeaning("info", "{} probes the fleet now"),
-    FleetEventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-is-away"),
+    FleetEventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", IssueCode.REDIS_AWAY),
     FleetEventKind.REDIS_BACK: EventMeaning("good", "Redis answers again"),
 }
 
 
 class FleetEvent(BaseModel):
-    """One event; its ``subject`` is a replica's URL, pairs, or a proxy."""
+    """One event; its ``subject`` is a replica's URL, pairs, or a proxy.
+
+    ``after_s``: of an end, how long it had lasted, if that is known.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -80,12 +90,16 @@ class FleetEvent(BaseModel):
     at: FiniteFloat
     subject: Annotated[str, Field(max_length=MAX_SUBJECT_CHARS)] = ""
     why: Annotated[str, Field(max_length=MAX_REASON_CHARS)] | None = None
+    after_s: Annotated[FiniteFloat, Field(ge=0)] | None = None
 
     @classmethod
-    def of(cls, kind: FleetEventKind, at: float, subject: str = "", why: str | None = None) -> FleetEvent:
+    def of(
+        cls, kind: FleetEventKind, at: float, subject: str = "", why: str | None = None, after: float | None = None
+    ) -> FleetEvent:
         """Return an event, its words cut to their limits."""
         cut = why[:MAX_REASON_CHARS] if why else None
-        return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut)
+        seconds = None if after is None else round(max(0.0, after), 1)
+        return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut, after_s=seconds)
 
 
 @dataclass(slots=True)

@@ -10,9 +10,13 @@ from typing import Final
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.registry import Registry
+from proxy.fleet.snapshot import Snapshot
+from proxy.status.diagnosis import IssueCode
 from proxy.status.event_detector import EventDetector, OpenBreakers
 from proxy.status.feed import StatusFeed
 from proxy.status.figure_ring import SLOT_SECONDS, FigureRing, slot_at
+from proxy.status.issue_times import DatedIssue, IssueTimes, Since
+from proxy.status.issues import Issue, find_issues, find_symptoms
 from proxy.status.summary_store import ProxySummary, SummaryStore
 from proxy.storage.connection import StoreUnavailableError
 from shared.languages import LanguagePair
@@ -42,7 +46,7 @@ class StatusMonitor:
     _registry: Registry
     _local_stats: LocalStats
     _ring: FigureRing
-    _detector: EventDetector
+    detector: EventDetector
     _feed: StatusFeed
     _: KW_ONLY
     is_draining: Callable[[], bool]
@@ -50,6 +54,8 @@ class StatusMonitor:
     clock: Callable[[], float]
     others: list[ProxySummary] = field(default_factory=list[ProxySummary])
     last_slot: int = field(init=False)
+    issue_times: IssueTimes = field(init=False)
+    _symptoms: list[Issue] = field(default_factory=list[Issue])
     _started_at: float = field(init=False)
     _shared_at: float = field(init=False)
     _read_at: float = 0.0
@@ -59,31 +65,37 @@ class StatusMonitor:
     def __post_init__(self) -> None:
         self._started_at = self._shared_at = self.clock()
         self.last_slot = slot_at(self._started_at) - 1
+        self.issue_times = IssueTimes(self._started_at)
 
     async def tick(self) -> None:
         """Note what changed, share it, and read what others shared."""
         now = self.clock()
         if self.is_draining():
             await self._feed.close()
-        self._detector.observe_breakers(open_breakers(self._local_stats))
-        self._detector.observe_leader(is_leader=self._registry.is_leader)
+        self.detector.observe_breakers(open_breakers(self._local_stats))
+        self.detector.observe_leader(is_leader=self._registry.is_leader)
         if self._registry.swept.is_set():
-            self._detector.observe_redis(self._registry.redis_error)
+            self.detector.observe_redis(self._registry.redis_error)
         is_closed = self._ring.close_slot(now)
-        if self._detector.version != self._shown_version:
-            self._shown_version = self._detector.version
+        if self.detector.version != self._shown_version:
+            self._shown_version = self.detector.version
             self._feed.wake()
-        if is_closed or self._detector.version != self._written_version:
+        if is_closed or self.detector.version != self._written_version:
             await self._write()
-        if now >= self._read_at:
+        reads = now >= self._read_at
+        if reads:
             await self._read()
             self.last_slot = slot_at(now - READ_DELAY_SECONDS) - 1
             self._read_at = (slot_at(now - READ_DELAY_SECONDS) + 1) * SLOT_SECONDS + READ_DELAY_SECONDS
+            self._compare_proxies(now)
+        self.issue_times.observe(self._found(self._registry.snapshot, now), now, is_complete=self.detector.has_started)
+        for each in self.others if reads else ():
+            self.issue_times.adopt(each.issues, each.at)
 
     async def _write(self) -> None:
         if self._registry.redis_is_away:
             return
-        version = self._detector.version
+        version = self.detector.version
         with self._noting_errors():
             await self._store.write(self.summary())
             self._written_version = version
@@ -96,6 +108,30 @@ class StatusMonitor:
         with self._noting_errors():
             self.others = [each for each in await self._store.read() if each.name != self._name]
             self._shared_at = self.clock()
+
+    def _compare_proxies(self, now: float) -> None:
+        """Find what the figures and versions of all proxies show."""
+        living = [each for each in self.others if now - each.at <= SILENT_SECONDS]
+        figures = [*self._ring.slots, *(slot for each in self.others for slot in each.slots)]
+        self._symptoms = find_symptoms(figures, self.last_slot, [VERSION, *(each.version for each in living)])
+
+    def _found(self, snapshot: Snapshot, now: float) -> list[Issue]:
+        error, services = self._registry.redis_error, self._registry.services
+        return find_issues(snapshot, self._local_stats, services, redis_error=error, symptoms=self._symptoms, now=now)
+
+    def issues(self, snapshot: Snapshot) -> list[DatedIssue]:
+        """Return what is wrong now, the worst first; any thread may ask."""
+        now = self.clock()
+        return self.issue_times.dated(self._found(snapshot, now), now)
+
+    def since(self, code: IssueCode | None, subject: str) -> Since | None:
+        """Return when a replica's or pair's state began; None: unknown.
+
+        ``code``: of the issue that the state is.
+        """
+        noted = None if code is None else self.issue_times.noted((code, subject))
+        at = self.detector.since(subject)
+        return noted or (None if at is None else Since(at))
 
     @contextmanager
     def _noting_errors(self) -> Generator[None]:
@@ -118,15 +154,17 @@ class StatusMonitor:
 
     def summary(self) -> ProxySummary:
         """Return this proxy's summary."""
+        now = self.clock()
         return ProxySummary(
             name=self._name,
             version=VERSION,
-            at=round(self.clock(), 1),
+            at=round(now, 1),
             started_at=round(self._started_at, 1),
             leader=self._registry.is_leader,
             draining=self.is_draining(),
             slots=list(self._ring.slots),
-            events=list(self._detector.events),
+            events=list(self.detector.events),
+            issues=self.issue_times.shared(),
         )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Self
 
+from shared.protocol.answers import LOW_CONFIDENCE
+
 # Retry-After has whole seconds.
 RETRY_AFTER_MIN: Final = 1.0
 # Reasons of an API server's ``overloaded`` that say nothing about the pair: it may have capacity for other requests.
@@ -29,9 +31,10 @@ def outcome_class(outcome: str) -> OutcomeClass:
 
 
 class PairwayError(Exception):
-    """Root of the tree; ``code`` is stable, and has one ``outcome_class``.
+    """Root of the tree; ``code`` is stable, and has an ``outcome_class``.
 
-    ``retry_after`` is in seconds; ``facts`` are further members of the problem.
+    An error that the caller chose is of class client. ``retry_after`` is in seconds; ``facts`` are further members of
+    the problem.
     """
 
     code: str
@@ -66,6 +69,11 @@ class PairwayError(Exception):
         self.facts: dict[str, Any] = dict(facts or {})
         self.headers: Mapping[str, str] = headers or {}
         self.log_fields: Mapping[str, str] = log_fields or {}
+        match self.facts:
+            case {"warnings": [{"code": code}, *_]} if code == LOW_CONFIDENCE:
+                self.outcome_class = "client"
+            case _:
+                pass
 
     def with_detail(self, detail: str) -> Self:
         """Return a copy with another detail; other requests may share the error."""
@@ -313,8 +321,8 @@ class RelayedError(PairwayError):
     """Problem of a replica that clients get unchanged."""
 
     def __init__(self, *, code: str, http_status: int, title: str, detail: str, facts: Mapping[str, Any]) -> None:
+        self.outcome_class = outcome_class(code)
         super().__init__(detail, facts=facts)
         self.code = code
         self.http_status = http_status
         self.title = title
-        self.outcome_class = outcome_class(code)

@@ -120,7 +120,7 @@ class ReplicaReport(BaseModel):
     """Answer to ``GET /report``; times are Unix seconds.
 
     ``replica_id`` is new at each start. ``weight`` is relative to other replicas'. ``pairs`` is empty if the proxy sent
-    their ``pairs_version``.
+    their ``pairs_version``. ``engine_died_at``: when an engine died last, None: none did.
     """
 
     replica_id: str
@@ -132,6 +132,7 @@ class ReplicaReport(BaseModel):
     pairs: ServedPairs = Field(default_factory=ServedPairs)
     pairs_version: str | None = None
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
+    engine_died_at: Figure | None = None
 
     def find(self, pair: LanguagePair) -> PairReport | None:
         """Return what it says of a pair."""

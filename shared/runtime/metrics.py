@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry, Gauge, GCCollector, Metric, Pro
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from shared.protocol.errors import OK, PairwayError, outcome_class
+from shared.protocol.errors import OK, OutcomeClass, PairwayError, outcome_class
 from shared.version import VERSION
 
 # From a cached word to a long document at the default request timeout of 30 s.
@@ -185,12 +185,13 @@ class MergedCollector:
 class RequestSample:
     """A request's pair as asked, its route, and the replicas tried.
 
-    The pair's languages are those of models; an unknown pair is ``OTHER``.
+    The pair's languages are those of models; an unknown pair is ``OTHER``. ``outcome_class``: None: its outcome's own.
     """
 
     pair: str = OTHER
     route: str = NO_ROUTE
     replicas: list[str] = field(default_factory=list[str])
+    outcome_class: OutcomeClass | None = None
 
 
 class ServerMetrics:
@@ -247,8 +248,9 @@ class ServerMetrics:
 
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
         """Count a request with its outcome and time it."""
-        self.requests.labels(sample.pair, outcome, outcome_class(outcome)).inc()
-        self.seconds.labels(sample.pair, outcome_class(outcome)).observe(seconds)
+        kind = sample.outcome_class or outcome_class(outcome)
+        self.requests.labels(sample.pair, outcome, kind).inc()
+        self.seconds.labels(sample.pair, kind).observe(seconds)
 
     def count_texts(self, pair: str, texts: int, characters: int) -> None:
         """Count a request's texts and their characters."""
@@ -288,6 +290,7 @@ class RequestTimer:
             outcome = OK
         elif isinstance(error, PairwayError):
             outcome = error.code
+            self._request.outcome_class = self._request.outcome_class or error.outcome_class
         else:
             outcome = "client-gone" if isinstance(error, asyncio.CancelledError) else "internal"
         self._metrics.in_flight -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 import httpx
@@ -126,6 +126,27 @@ async def proxy(
             yield running
     finally:
         await serving.stop()
+
+
+@asynccontextmanager
+async def failing_requests(*proxies: RunningProxy) -> AsyncGenerator[None]:
+    """Send each proxy requests that fail while the block lasts, so that they are of the last minute also after a pause."""
+
+    async def send() -> None:
+        number = 0
+        while True:
+            for each in proxies:
+                number += 1
+                assert (await each.translate(f"text {number}"))[0] in {502, 503}
+            await asyncio.sleep(0.1)
+
+    sending = asyncio.create_task(send())
+    try:
+        yield
+    finally:
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
 
 
 @asynccontextmanager

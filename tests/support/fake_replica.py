@@ -61,6 +61,8 @@ class FakeReplica:
         self.text_capacity: int | None = None  # beyond so many texts in flight it answers 503 overloaded
         self.report = Script()
         self.foreign_load = 0
+        self.started_at = time.time()
+        self.engine_died_at: float | None = None
         self.weight = 1.0
         self.models: dict[str, Any] = {}  # what it reports of its models; its one model is called model-NAME
         self.ranks: dict[str, int] = {}
@@ -234,9 +236,10 @@ class FakeReplica:
         return {
             "replica_id": self.name,
             "version": "0.0-fake",
-            "started_at": time.time(),
+            "started_at": self.started_at,
             "state": self.state,
             "in_flight": self.texts_in_hand + self.foreign_load,
+            "engine_died_at": self.engine_died_at,
             "weight": self.weight,
             "pairs": pairs,
             **version,

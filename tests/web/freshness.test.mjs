@@ -8,7 +8,7 @@ import { SILENCE_MS } from "../../web/status/status_client.js";
 
 const CLOCK = { date: 5000, steady: 10 };
 const after = (seconds, other = seconds) => ({ date: CLOCK.date + seconds, steady: CLOCK.steady + other });
-const ok = { status: "ok" };
+const ok = { status: "ok", issues: [] };
 
 test("what is shown ages from its arrival", () => {
   const arrived = arrival({ now: 900, known_at: 900 }, CLOCK);
@@ -40,7 +40,7 @@ test("no verdict outlives its data", () => {
   const fresh = (level) => ({ level });
   assert.deepEqual(verdictOf(ok, fresh("fresh")), { text: "fleet.ok", level: "ok", isKnown: true });
   assert.deepEqual(verdictOf(ok, fresh("stale")), { text: "fleet.ok", level: "ok", isKnown: true });
-  for (const status of ["ok", "degraded", "down"]) assert.deepEqual(verdictOf({ status }, fresh("lost")), { text: "fleet.unknown", level: "off", isKnown: false });
+  for (const status of ["ok", "degraded", "down"]) assert.deepEqual(verdictOf({ status, issues: [] }, fresh("lost")), { text: "fleet.unknown", level: "off", isKnown: false });
   assert.equal(verdictOf(null, fresh("none")), null);
 });
 

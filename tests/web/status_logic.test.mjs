@@ -4,51 +4,45 @@ import test from "node:test";
 
 import { INTERFACE_LANGUAGES } from "../../web/common/strings.js";
 import { createFormat } from "../../web/status/logic/format.js";
-import { MAX_NAMED_PAIRS, findIssues } from "../../web/status/logic/issues.js";
 import { anchorOf, findSection, readInline } from "../../web/status/logic/runbook.js";
-import { MAX_REASONS, latest, reasonRates, requestRates, singlePoints, slotTimes } from "../../web/status/logic/traffic.js";
+import { MAX_REASONS, SHADES, answered, latestSlot, reasonRates, requestRates, singlePoints, slotTimes } from "../../web/status/logic/traffic.js";
+import { verdictOf } from "../../web/status/logic/verdict.js";
 
 const ROOT = new URL("../../", import.meta.url);
 const STATUS_PAGE = new URL("web/status/", ROOT);
 const RUNBOOKS = readFileSync(new URL("docs/operations/runbooks.md", ROOT), "utf-8");
-const FINE = { redis: { up: true, error: null }, redis_runbook: null, pairs: [], replicas: [], services: {} };
 
-const pair = (name, level, ready) => ({ pair: name, level, ready, runbook: "a-pair-is-unavailable" });
-const replica = (url, level, cause) => ({ url, level, cause, why: "refused", runbook: "a-replica-is-down" });
-
-test("a fleet without trouble has no issues", () => {
-  const status = { ...FINE, pairs: [pair("en-de", "ok", 1)], replicas: [replica("http://a", "ok", null), replica("http://b", "off", "drained")] };
-  assert.deepEqual(findIssues(status), []);
+test("the verdict is as bad as the worst issue", () => {
+  const fresh = { level: "fresh" };
+  const verdict = (status, ...levels) => verdictOf({ status, issues: levels.map((level) => ({ level })) }, fresh);
+  assert.deepEqual(verdict("ok"), { text: "fleet.ok", level: "ok", isKnown: true });
+  assert.deepEqual(verdict("ok", "warn"), { text: "fleet.troubled", level: "warn", isKnown: true });
+  assert.deepEqual(verdict("ok", "bad", "warn"), { text: "fleet.troubled", level: "bad", isKnown: true });
+  assert.deepEqual(verdict("degraded", "warn"), { text: "fleet.degraded", level: "warn", isKnown: true });
+  assert.equal(verdict("degraded", "bad").level, "bad");
+  assert.equal(verdict("degraded").level, "warn");
+  assert.deepEqual(verdict("down"), { text: "fleet.down", level: "bad", isKnown: true });
+  assert.equal(verdictOf({ status: "ok", issues: [] }, { level: "lost" }).level, "off");
+  assert.equal(verdictOf(null, fresh), null);
 });
 
-test("the worst issues come first, and pairs are one", () => {
-  const status = {
-    redis: { up: false, error: "refused" },
-    redis_runbook: "redis-is-away",
-    pairs: [pair("en-de", "bad", 0), pair("en-fr", "bad", 1), pair("en-ja", "bad", 0), pair("de-en", "warn", 1)],
-    replicas: [replica("http://a", "warn", "starting"), replica("http://b", "bad", "down")],
-    services: { de: { ready: 1, expected: 2, why: "1 of 2" }, fr: { ready: 1, expected: 1, why: null }, es: { ready: 1, expected: null, why: "no number stated" } },
-  };
-  const found = findIssues(status).map(({ level, kind, subject }) => [level, kind, subject]);
-  assert.deepEqual(found, [
-    ["bad", "pair", "en-de, en-ja"],
-    ["bad", "pair-failing", "en-fr"],
-    ["bad", "down", "http://b"],
-    ["warn", "redis", ""],
-    ["warn", "starting", "http://a"],
-    ["warn", "service", "de"],
-  ]);
+test("the success rate counts what was to be answered", () => {
+  const requests = { ok: [null, 5, 1, 3], refused: [null, 0, 1, 0], failed: [null, 0, 2, 1], client: [null, 9, 9, 9] };
+  assert.deepEqual(answered({ requests }, 2), { count: 8, ok: 4 });
+  assert.deepEqual(answered({ requests }, 4), { count: 13, ok: 9 });
+  assert.deepEqual(answered({ requests: { ok: [null], refused: [null], failed: [null], client: [7] } }, 6), { count: 0, ok: 0 });
+  assert.equal(createFormat("en").successRate(0.9999), "99.9%");
+  assert.equal(createFormat("en").successRate(1), "100%");
 });
 
-test("an issue names a bounded number of pairs", () => {
-  const pairs = Array.from({ length: 300 }, (_, number) => pair(`en-x${number}`, "bad", 0));
-  const [issue] = findIssues({ ...FINE, pairs });
-  assert.equal(issue.subject.split(", ").length, MAX_NAMED_PAIRS + 1);
+test("the latest slot is one for all charts", () => {
+  assert.equal(latestSlot({ requests: { ok: [null, 1, 0, null] } }), 2);
+  assert.equal(latestSlot({ requests: { ok: [null] } }), -1);
 });
 
 test("charts have rates by class, and the most frequent reasons", () => {
   const outcomes = Object.fromEntries(Array.from({ length: 9 }, (_, number) => [`code-${number}`, [number, null]]));
-  const traffic = { slot_s: 10, start_at: 1000, p50_s: [1, null], requests: { ok: [20, null], refused: [5, 1], failed: [0, 0], client: [null, null] }, outcomes };
+  const traffic = { slot_s: 10, start_at: 1000, p50_s: [1, null], requests: { ok: [20, null], refused: [5, 1], failed: [0, 0], client: [null, null] }, outcomes, classes: { "code-8": "failed", "code-7": "refused" } };
   assert.deepEqual(slotTimes(traffic), [1005, 1015]);
   assert.deepEqual(requestRates(traffic), [
     { name: "ok", values: [2, null] },
@@ -57,15 +51,15 @@ test("charts have rates by class, and the most frequent reasons", () => {
   const reasons = reasonRates(traffic);
   assert.deepEqual(reasons.map(({ name }) => name), ["code-8", "code-7", "code-6", "code-5", "code-4"]);
   assert.equal(reasons.length, MAX_REASONS);
-  assert.equal(latest([1, 2, null]), 2);
-  assert.equal(latest([null]), null);
+  assert.deepEqual(reasons.slice(0, 3).map((each) => each.class), ["failed", "refused", "client"], "the last one is unknown");
+  assert.ok(reasons.every(({ name, shade }) => shade === name.length % SHADES), "the name alone decides on its shade");
   assert.deepEqual(singlePoints([1, null, 2, 3, null, 4, null, 0]), [0, 5, 7]);
 });
 
 test("runbooks are found by the anchors that the proxy sends", () => {
-  const sources = ["proxy/status/fleet_event.py", "proxy/api/views/diagnosis.py"];
-  const named = sources.flatMap((file) => readFileSync(new URL(file, ROOT), "utf-8").match(/"(a|redis|replicas)(-[a-z]+)+"/g) ?? []);
-  const anchors = new Set(named.map((each) => each.slice(1, -1)).filter((each) => each.includes("-is-") || each.includes("-are-")));
+  const sources = ["proxy/status/diagnosis.py"];
+  const named = sources.flatMap((file) => readFileSync(new URL(file, ROOT), "utf-8").match(/"(a|an|redis|replicas)(-[a-z]+)+"/g) ?? []);
+  const anchors = new Set(named.map((each) => each.slice(1, -1)).filter((each) => /-(is|are|came|fails)/.test(each)));
   assert.ok(anchors.size >= 5);
   for (const anchor of anchors) assert.ok(findSection(RUNBOOKS, anchor)?.blocks.length, anchor);
   assert.equal(findSection(RUNBOOKS, "nothing"), null);
@@ -90,6 +84,9 @@ test("a runbook becomes blocks, and never HTML", () => {
   ]);
 });
 
+const zone = (language) =>
+  new Intl.DateTimeFormat(language, { timeZoneName: "short" }).formatToParts(new Date(1e6)).find(({ type }) => type === "timeZoneName").value;
+
 test("every interface language formats numbers and times", () => {
   for (const language of Object.keys(INTERFACE_LANGUAGES)) {
     const format = createFormat(language);
@@ -97,6 +94,8 @@ test("every interface language formats numbers and times", () => {
     assert.ok(format.duration(0.25).includes("250"));
     assert.ok(format.rate(12.34).startsWith("12"));
     assert.notEqual(format.rate(0.05), format.rate(0.1));
+    assert.match(format.time(1000, 1000), new RegExp(zone(language)));
+    assert.ok(format.length(49).includes("49") && /2.*5/.test(format.length(125)) && !/\d.*\d.*\d/.test(format.length(7200)));
     assert.ok(/\d/.test(format.time(1000, 1000)) && /\d/.test(format.time(1000, 1e6)));
   }
 });
@@ -121,6 +120,7 @@ test("no language misses a text, and every text that is used exists", () => {
   for (const name of used) assert.ok(Object.hasOwn(english, name), name);
   const python = (file) => readFileSync(new URL(file, ROOT), "utf-8");
   for (const [, kind] of python("proxy/status/fleet_event.py").matchAll(/^ {4}[A-Z_]+ = "([a-z-]+)"$/gm)) assert.ok(Object.hasOwn(english, `event.${kind}`), kind);
-  const [, causes] = python("proxy/api/views/diagnosis.py").match(/^Cause = Literal\[(.+)\]$/m);
+  for (const [, code] of python("proxy/status/diagnosis.py").matchAll(/^ {4}[A-Z_]+ = "([a-z-]+)"$/gm)) assert.ok(Object.hasOwn(english, `issue.${code}`), code);
+  const [, causes] = python("proxy/status/diagnosis.py").match(/^Cause = Literal\[(.+)\]$/m);
   for (const [, cause] of causes.matchAll(/"([a-z-]+)"/g)) assert.ok(Object.hasOwn(english, `cause.${cause}`), cause);
 });

@@ -7,7 +7,6 @@ import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
 import { arrival, freshness } from "./logic/freshness.js";
-import { findIssues } from "./logic/issues.js";
 import { tabOf, verdictOf } from "./logic/verdict.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
@@ -52,10 +51,10 @@ function show(state) {
   const now = clock();
   const fresh = freshness(state.arrived, now);
   const asOf = format.time(fresh.at, now.date);
-  const issues = state.status ? findIssues(state.status) : [];
+  const issues = state.status?.issues ?? [];
   const known = verdictOf(state.status, fresh);
   const verdict = known && { ...known, words: text(known.text, { time: asOf }) };
-  showTab(tabOf({ verdict, issueCount: issues.length, connection: state.connection, title: text("page.title") }));
+  showTab(tabOf({ verdict, issueCount: issues.length + (state.status?.more_issues ?? 0), connection: state.connection, title: text("page.title") }));
   render(html`<${PageView} ...${{ state, actions, text, format, fresh, asOf, issues, verdict }} />`, root);
 }
 

@@ -2,6 +2,6 @@
 
 - ``replica_view``: one replica in each depth.
 - ``fleet_view``: the fleet in each depth, and the answers to operators' changes.
-- ``diagnosis``: what is wrong with a replica or a pair, and its runbook.
+- ``issue_view``: what is wrong, for everybody and for operators.
 - ``traffic_view``: figures and events of all proxies.
 """

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
-from proxy.api.views.diagnosis import LEVELS, Level, diagnose_pair
+from proxy.api.views.issue_view import MAX_ISSUES, HealthIssue, IssueLine, health_issues, issue_lines
 from proxy.api.views.replica_view import ReplicaHealth, ReplicaLine, ReplicaStatus, ReplicaView, SharedPairFields
 from proxy.api.views.traffic_view import EventLine, ProxyLine, Traffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
@@ -23,6 +23,8 @@ from proxy.fleet.overrides import Override
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
+from proxy.status.diagnosis import LEVELS, RUNBOOKS, IssueCode, Level, diagnose_pair
+from proxy.status.issue_times import DatedIssue
 from shared.version import VERSION
 
 HealthStatus = Literal["ok", "degraded", "down"]
@@ -63,12 +65,14 @@ class Health(BaseModel):
     pairs: dict[str, PairHealth]
     services: dict[str, ServiceHealth]
     replicas: list[ReplicaHealth]
+    issues: list[HealthIssue] = Field(description="What is wrong now, the worst first.")
 
 
 def health(
     snapshot: Snapshot,
     services: Sequence[ServiceReplicas],
     local_stats: LocalStats,
+    issues: Sequence[DatedIssue] = (),
     *,
     redis_error: str | None,
     leading: bool,
@@ -90,6 +94,7 @@ def health(
             "pairs": pairs,
             "services": {name: each.model_dump() for name, each in service_lines(services).items()},
             "replicas": [view.health(shared) for view in views],
+            "issues": health_issues(issues),
         }
     )
 
@@ -217,6 +222,10 @@ class PairStatus(BaseModel):
     expected: int | None
     total: int
     runbook: str | None
+    since: float | None = Field(
+        description="Unix time at which it was lost or came back last; null: not since this proxy's start."
+    )
+    at_least: bool = Field(description="Whether it was lost before ``since``, when this proxy started.")
 
 
 class FleetStatus(BaseModel):
@@ -228,6 +237,8 @@ class FleetStatus(BaseModel):
     can_operate: bool = Field(description="Whether operators can change the fleet here, with a token or key.")
     redis: RedisHealth
     redis_runbook: str | None
+    issues: list[IssueLine] = Field(description="What is wrong now, the worst first; as in /health.")
+    more_issues: int
     proxies: list[ProxyLine]
     pairs: list[PairStatus]
     more_pairs: int
@@ -257,14 +268,16 @@ class StatusView:
         pairs = pair_lines(registry.snapshot, parts.local_stats)
         redis_error, services = registry.redis_error, registry.services
         replicas, pair_statuses = self._replicas(), self._pairs(pairs)
-        authenticator = parts.keys.authenticator
+        authenticator, issues = parts.keys.authenticator, parts.status.monitor.issues(registry.snapshot)
         return FleetStatus(
             status=fleet_status(registry.snapshot, pairs, services, redis_error),
             version=VERSION,
             proxy=own.name,
             can_operate=authenticator.on or bool(parts.settings.operator_token.get_secret_value()),
             redis=RedisHealth(up=redis_error is None, error=redis_error),
-            redis_runbook=None if redis_error is None else "redis-is-away",
+            redis_runbook=None if redis_error is None else RUNBOOKS[IssueCode.REDIS_AWAY],
+            issues=issue_lines(issues),
+            more_issues=max(0, len(issues) - MAX_ISSUES),
             proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
             pairs=pair_statuses,
             more_pairs=len(pairs) - len(pair_statuses),
@@ -284,8 +297,17 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
+        monitor = self.parts.status.monitor
         return [
-            PairStatus(pair=label, level=each.level, runbook=each.runbook, expected=by_label[label], **pairs[label])
+            PairStatus(
+                pair=label,
+                level=each.level,
+                runbook=each.runbook,
+                expected=by_label[label],
+                **pairs[label],
+                since=(since := monitor.since(each.code, label)) and round(since.at, 1),
+                at_least=since is not None and since.at_least,
+            )
             for each, label in found[:MAX_PAIRS]
         ]
 
@@ -294,7 +316,8 @@ class StatusView:
         snapshot = registry.snapshot
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
-        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured) for view in shown]
+        monitor = self.parts.status.monitor
+        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured, monitor) for view in shown]
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from proxy.api.views.diagnosis import Cause, Level, diagnose_replica
+from proxy.api.views.issue_view import MAX_WHY_CHARS, since_fields
 from proxy.balancing.circuit_breaker import BreakerState
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.replica_stats import ReplicaStats
 from proxy.balancing.selector import EligibleReplica, score
 from proxy.call import work_of
-from proxy.fleet.replica import DRAINED, Replica, ReplicaState
+from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from shared.protocol.priority import Lane
+from proxy.status.diagnosis import Cause, IssueCode, Level, diagnosis_of, why_out
+from proxy.status.monitor import StatusMonitor
 from shared.protocol.report import ModelReport, PairReport
 
 MAX_PAIRS_OF_REPLICA: Final = 50
-MAX_WHY_CHARS: Final = 1000
 # Younger reports need no mention.
 FRESH_SECONDS: Final = 5.0
 MILLISECOND_DIGITS: Final = 3
@@ -128,6 +128,10 @@ class ReplicaStatus(BaseModel):
     why: str | None
     runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
     drained: bool
+    since: float | None = Field(description="Unix time of the beginning of its state; null: before this proxy's start.")
+    at_least: bool = Field(description="Whether it may have begun before ``since``.")
+    started_at: float | None = Field(description="Unix time of its server's start.")
+    restarts: int = Field(description="Starts of its server that this proxy saw.")
     version: str | None
     replica_id: str | None
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
@@ -204,7 +208,7 @@ class ReplicaView:
             source="settings" if set(names) & set(configured) else "operator",
             state=replica.state,
             drained=replica.drained,
-            why=self._why_out(pairs),
+            why=why_out(replica, self.snapshot, self.local_stats),
             weight=replica.weight,
             in_flight=stats.texts,
             score=self._score(),
@@ -212,18 +216,12 @@ class ReplicaView:
             pairs=pairs,
         )
 
-    def status(self, names: Sequence[str], configured: Collection[str]) -> ReplicaStatus:
+    def status(
+        self, names: Sequence[str], configured: Collection[str], monitor: StatusMonitor | None = None
+    ) -> ReplicaStatus:
         """Return its line with what is wrong and what helps, within limits."""
         replica, stats, line = self.replica, self._stats, self.line(names, configured)
-        open_breakers = sum(pair.is_broken for pair in line.pairs.values())
-        found = diagnose_replica(
-            line.state,
-            drained=line.drained,
-            stalled=any(each.is_stalled for each in stats.pairs.values()),
-            failing=open_breakers > 0,
-            whole=all(pair.ready for pair in line.pairs.values()),
-            avoided=line.why is not None,
-        )
+        found = diagnosis_of(replica, self.local_stats)
         report, reported_at = replica.report, replica.reported_at
         is_fresh = reported_at is None or self.now - reported_at <= FRESH_SECONDS
         pairs = sorted(line.pairs.items(), key=lambda each: (each[1].ready, not each[1].is_broken))
@@ -233,13 +231,15 @@ class ReplicaView:
             cause=found.cause,
             why=line.why[:MAX_WHY_CHARS] if line.why else None,
             runbook=found.runbook,
+            started_at=report and round(report.started_at, 1),
+            **_times(replica.url, found.code, monitor),
             version=report and report.version,
             replica_id=report and report.replica_id,
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.local_stats.load(replica.url, self.snapshot),
             latency_s=_latency(stats),
-            open_breakers=open_breakers,
+            open_breakers=sum(pair.is_broken for pair in line.pairs.values()),
             models=_models(line),
             pairs=[
                 PairOfReplica(pair=label, **each.model_dump(exclude={"rank"}))
@@ -295,29 +295,13 @@ class ReplicaView:
         ]
         return max((round(score(each, work_of(0)), 4) for each in eligible), default=None)
 
-    def _why_out(self, pairs: dict[str, PairLine]) -> str | None:
-        replica = self.replica
-        if not self._is_serving:
-            why = replica.why or f"it is {replica.state}"
-            return f"{why}; {DRAINED} too" if replica.drained and why != DRAINED else why
-        if why := self._why_avoided():
-            return why
-        out = [f"{label} ({line.why or 'no reason given'})" for label, line in pairs.items() if not line.ready]
-        return f"not ready for {', '.join(out)}" if out else None
 
-    def _why_avoided(self) -> str | None:
-        stats = self._stats
-        pairs = tuple(stats.pairs.items())
-        stalled = [str(pair) for pair, each in pairs if each.is_stalled]
-        if stalled:
-            return f"its requests of {', '.join(stalled)} make no progress, while those of other replicas do"
-        out = [
-            f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_out
-        ]
-        if out:
-            return "; ".join(out)
-        is_full = any(stats.is_full(self.local_stats.now(), lane) for lane in Lane)
-        return "it is full and asked for no more requests" if is_full else None
+def _times(url: str, code: IssueCode | None, monitor: StatusMonitor | None) -> dict[str, Any]:
+    """Return the beginning of a replica's state, and its restarts."""
+    if monitor is None:
+        return {**since_fields(None), "restarts": 0}
+    history = monitor.detector.replicas.get(url)
+    return {**since_fields(monitor.since(code, url)), "restarts": 0 if history is None else history.restarts}
 
 
 def _latency(stats: ReplicaStats) -> float | None:

@@ -7,7 +7,7 @@ from typing import Final, get_args
 
 from pydantic import BaseModel, Field
 
-from proxy.status.figure_ring import SLOT_SECONDS, SLOTS, SlotFigures, merged, quantile
+from proxy.status.figure_ring import OTHER_CODE, SLOT_SECONDS, SLOTS, SlotFigures, class_of_reason, merged, quantile
 from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
 from proxy.status.summary_store import ProxySummary
@@ -29,6 +29,7 @@ class Traffic(BaseModel):
     outcomes: dict[str, list[int | None]] = Field(
         description="By outcome, except ok: the problem's code. The most frequent ones of each slot, and other."
     )
+    classes: dict[str, OutcomeClass] = Field(description="Class of each of these outcomes.")
     p50_s: list[float | None] = Field(description="Median seconds of successful requests.")
     p95_s: list[float | None]
 
@@ -42,6 +43,7 @@ class EventLine(BaseModel):
     subject: str = Field(description="A replica's URL, pairs, or a proxy.")
     text: str
     why: str | None
+    after_s: float | None = Field(description="Of an end: seconds that it had lasted; null: unknown.")
     runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
     proxies: list[str]
 
@@ -68,6 +70,7 @@ def traffic(summaries: Iterable[ProxySummary], last: int) -> Traffic:
         start_at=(last - SLOTS + 1) * SLOT_SECONDS,
         requests={name: [slot and slot.classes.get(name, 0) for slot in slots] for name in OUTCOME_CLASS_NAMES},
         outcomes={code: [slot and slot.codes.get(code, 0) for slot in slots] for code in codes},
+        classes={code: class_of_reason(code) for code in codes if code != OTHER_CODE},
         p50_s=[_quantile(slot, 0.5) for slot in slots],
         p95_s=[_quantile(slot, 0.95) for slot in slots],
     )
@@ -84,13 +87,18 @@ def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[Eve
                 level=meaning.level,
                 at=event.at,
                 subject=event.subject,
-                text=meaning.text.format(event.subject),
+                text=meaning.text.format(event.subject) + _after(event.after_s),
                 why=event.why,
+                after_s=event.after_s,
                 runbook=meaning.runbook,
                 proxies=shared.proxies,
             )
         )
     return lines
+
+
+def _after(seconds: float | None) -> str:
+    return "" if seconds is None else f" after {seconds:.0f} s"
 
 
 def proxy_line(summary: ProxySummary, now: float, *, is_this: bool) -> ProxyLine:

@@ -82,3 +82,22 @@ async def test_setting_adds_it_to_every_answer(fake: FakeReplica) -> None:
         )
         assert "confidence" not in answer.json()
     assert [received.body.get("confidence") for received in fake.requests] == [True, None]
+
+
+async def test_failures_that_callers_chose_are_clients_errors(running: RunningProxy, fake: FakeReplica) -> None:
+    notice = {"code": "low-confidence", "message": "Its confidence is lower than min_confidence, 1."}
+    late = {"X-Timeout-Ms": "300"}
+
+    async def counted(code: str) -> dict[str, int]:
+        requests = running.context.process.metrics.requests.items()
+        return {kind: each.value for (*_, outcome, kind), each in requests if outcome == code and each.value}
+
+    fake.translate.problem = (502, "unusable-output")
+    assert (await post(running, text="no output")).status_code == 502
+    assert await counted("unusable-output") == {"failed": 1}
+    fake.translate.facts = {"warnings": [notice]}
+    assert (await post(running, text="too unsure", min_confidence=1)).status_code == 502
+    assert await counted("unusable-output") == {"failed": 1, "client": 1}
+    fake.translate.problem, fake.translate.fault = None, "hang"
+    assert (await post(running, late, text="too late")).status_code == 504
+    assert await counted("deadline-exceeded") == {"client": 1}

@@ -127,3 +127,51 @@ def test_events_are_bounded(detector: EventDetector) -> None:
         detector.observe_redis(None)
     assert len(detector.events) == MAX_EVENTS
     assert detector.version == 2 * MAX_EVENTS
+
+
+def test_ends_say_how_long_it_lasted(detector: EventDetector, clock: HandClock) -> None:
+    clock.now = 1000.0
+    detector.observe_snapshot(snapshot(replica(A, "en>de")))
+    detector.observe_redis(None)
+    detector.observe_snapshot(snapshot(down(A, "en>de")))
+    detector.observe_breakers({A: OpenBreakers((pair("en>de"),), "replica-failed")})
+    detector.observe_redis("refused")
+    clock.now += 10
+    detector.observe_snapshot(snapshot(replica(A, starting=("en>de",), state="starting")))
+    clock.now += 39
+    detector.observe_snapshot(snapshot(replica(A, "en>de")))
+    detector.observe_breakers({})
+    detector.observe_redis(None)
+    ends = [(each.kind.value, each.after_s) for each in detector.events if each.after_s is not None]
+    assert ends == [("replica-up", 49), ("pairs-up", 49), ("breaker-closed", 49), ("redis-back", 49)]
+    assert (detector.since(A), detector.since("en-de"), detector.since(B)) == (1049, 1049, None)
+
+
+def test_replica_that_never_was_ready_does_not_come_back(detector: EventDetector) -> None:
+    unseen = Replica.unseen(B, 1.0)
+    gone = unseen.silent("refused", 101.0, max_misses=1)
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), gone))
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), replica(B, starting=("en>de",), state="starting")))
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), gone))
+    detector.observe_snapshot(snapshot(replica(A, "en>de"), replica(B, "en>de")))
+    assert found(detector) == [("replica-joined", B)]
+
+
+def test_replica_that_was_down_before_this_proxy_comes_back(detector: EventDetector) -> None:
+    detector.observe_snapshot(snapshot(down(A, "en>de")))
+    detector.observe_snapshot(snapshot(replica(A, "en>de")))
+    assert next((each.kind.value, each.after_s) for each in detector.events) == ("replica-up", None)
+
+
+def test_missed_probe_is_no_state_yet(detector: EventDetector) -> None:
+    detector.observe_snapshot(snapshot(replica(A, "en>de").silent("timed out", 101.0, max_misses=2)))
+    assert not detector.has_started
+    detector.observe_snapshot(snapshot(down(A, "en>de")))
+    assert detector.has_started
+
+
+def test_restarts_of_a_server_are_counted(detector: EventDetector) -> None:
+    detector.observe_snapshot(snapshot(Replica.unseen(A, 1.0)))
+    for started in ("one", "one", "two"):
+        detector.observe_snapshot(snapshot(replica(A, "en>de", replica_id=started)))
+    assert detector.replicas[A].restarts == 1

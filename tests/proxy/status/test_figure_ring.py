@@ -13,10 +13,12 @@ from proxy.status.figure_ring import (
     FigureRing,
     SlotFigures,
     Totals,
+    class_of_reason,
     merged,
     quantile,
     slot_at,
 )
+from shared.protocol.errors import OutcomeClass
 from shared.runtime.metrics import LATENCY_BUCKETS, RequestSample
 
 
@@ -46,6 +48,20 @@ def test_difference_counts_classes_codes_and_durations() -> None:
     assert sum(found.buckets.values()) == 3, "only successful requests are timed"
 
 
+def test_failure_that_its_caller_chose_is_a_reason_of_its_own() -> None:
+    metrics = ProxyMetrics()
+    before = totals(metrics)
+    count(metrics, "deadline-exceeded")
+    metrics.count_request(RequestSample("en-de", outcome_class="client"), "deadline-exceeded", 0.1)
+    found = totals(metrics).since(before, slot=1)
+    assert found.classes == {"failed": 1, "client": 1}
+    assert found.codes == {"deadline-exceeded": 1, "deadline-exceeded (client)": 1}
+    assert {reason: class_of_reason(reason) for reason in found.codes} == {
+        "deadline-exceeded": "failed",
+        "deadline-exceeded (client)": "client",
+    }
+
+
 def test_difference_without_requests_is_empty() -> None:
     metrics = ProxyMetrics()
     count(metrics, "ok")
@@ -54,7 +70,7 @@ def test_difference_without_requests_is_empty() -> None:
 
 
 def test_rare_codes_are_counted_as_others() -> None:
-    outcomes = {f"code-{n}": 100 - n for n in range(MAX_CODES + 3)}
+    outcomes: dict[tuple[str, OutcomeClass], int] = {(f"code-{n}", "failed"): 100 - n for n in range(MAX_CODES + 3)}
     found = Totals(outcomes, [0] * 15).since(Totals({}, [0] * 15), slot=1)
     assert len(found.codes) == MAX_CODES + 1
     assert found.codes[OTHER_CODE] == 92 + 91 + 90
@@ -101,7 +117,7 @@ class Counters:
         self.ok = 0
 
     def __call__(self) -> Totals:
-        return Totals({"ok": self.ok}, [self.ok, *[0] * 14])
+        return Totals({("ok", "ok"): self.ok}, [self.ok, *[0] * 14])
 
 
 def oks(ring: FigureRing) -> list[tuple[int, int]]:

@@ -1,6 +1,8 @@
 // Series of the charts, from the figures of ten seconds.
 
 export const MAX_REASONS = 5;
+/** Of a class's colour; a reason's depends on its name alone, so that it never changes. */
+export const SHADES = 4;
 const CLASSES = ["ok", "refused", "failed", "client"];
 
 /** Returns the Unix times of the slots' middles. */
@@ -17,18 +19,29 @@ export function requestRates({ requests, slot_s: length }) {
 }
 
 /** Returns series of requests that were not answered, by reason, the most frequent first. */
-export function reasonRates({ outcomes, slot_s: length }) {
+export function reasonRates({ outcomes, classes, slot_s: length }) {
   const reasons = Object.keys(outcomes).filter((name) => sum(outcomes[name]) > 0);
   reasons.sort((one, other) => sum(outcomes[other]) - sum(outcomes[one]));
   return reasons.slice(0, MAX_REASONS).map((name) => ({
     name,
+    class: classes[name] ?? "client",
+    shade: name.length % SHADES,
     values: outcomes[name].map((count) => (count === null ? null : count / length)),
   }));
 }
 
-/** Returns the latest value that is known, or null. */
-export function latest(values) {
-  return values.findLast((value) => value !== null) ?? null;
+/** Returns the place of the latest slot of which anything is known, or -1: one for all charts. */
+export function latestSlot({ requests }) {
+  return requests.ok.findLastIndex((count) => count !== null);
+}
+
+/**
+ * Returns the requests of the latest slots, and how many were answered; client errors are no requests to answer.
+ * @param {number} slots
+ */
+export function answered({ requests }, slots) {
+  const [ok, refused, failed] = CLASSES.map((name) => sum(requests[name].slice(-slots)));
+  return { count: ok + refused + failed, ok };
 }
 
 /** Returns the sum of what is known. */

@@ -1,16 +1,17 @@
 // The one verdict of the page: its header, the tab's title and the tab's icon say the same.
 
-const LEVELS = { ok: "ok", degraded: "warn", down: "bad" };
-
 /**
- * Returns the verdict, or null before the first status: a name of a text, a level, and whether it is known now.
+ * Returns the verdict, as bad as the worst issue, or null before the first status: a name of a text, a level, and whether it is known now.
  * @param {object | null} status
  * @param {ReturnType<import("./freshness.js").freshness>} fresh
  */
 export function verdictOf(status, fresh) {
   if (status === null) return null;
   if (fresh.level === "lost") return { text: "fleet.unknown", level: "off", isKnown: false };
-  return { text: `fleet.${status.status}`, level: LEVELS[status.status], isKnown: true };
+  const isBad = status.status === "down" || status.issues.some(({ level }) => level === "bad");
+  const isFine = status.status === "ok" && status.issues.length === 0;
+  const name = status.status === "ok" && !isFine ? "troubled" : status.status;
+  return { text: `fleet.${name}`, level: isBad ? "bad" : isFine ? "ok" : "warn", isKnown: true };
 }
 
 /**

@@ -1,7 +1,7 @@
 // One chart: uPlot draws it, and its legend says the numbers in words.
 
 import { Component, html } from "../../common/view.js";
-import { latest, singlePoints } from "../logic/traffic.js";
+import { singlePoints } from "../logic/traffic.js";
 
 const HEIGHT = 132;
 /** The top of an axis, at least: a chart of zeros has labels that differ. */
@@ -9,7 +9,10 @@ const LEAST_TOP = 0.1;
 const AXIS_WIDTH = 58;
 const DARK = "(prefers-color-scheme: dark)";
 
-/** Shows the numbers at the pointer, else the latest. */
+/** Of the shades of a colour, by their opacity. */
+const OPACITIES = ["", "b8", "8a", "60"];
+
+/** Shows the numbers at the pointer, else those of the latest slot. */
 export class Chart extends Component {
   #box = null;
   #plot = null;
@@ -42,7 +45,7 @@ export class Chart extends Component {
 
   /** Draws again what only has other numbers, and anew where series, colours or language differ. */
   #draw(hasChanged) {
-    const { series, times, isEmpty, language } = this.props;
+    const { series, times, marks, isEmpty, language } = this.props;
     const shape = isEmpty ? "" : `${language} ${series.map(({ name, color }) => name + color).join()}`;
     if (shape !== this.#drawnFor || hasChanged) {
       this.#plot?.destroy();
@@ -53,7 +56,7 @@ export class Chart extends Component {
     // Without the library (a browser whose language tag it cannot read) the legend still has the numbers.
     if (isEmpty || !this.#box || !window.uPlot) return;
     const data = [times, ...series.map(({ values }) => values)];
-    const numbers = JSON.stringify(data);
+    const numbers = JSON.stringify([data, marks]);
     if (!this.#plot) {
       this.#plot = new window.uPlot(this.#options(), data, this.#box);
       this.#resizes.observe(this.#box);
@@ -83,22 +86,28 @@ export class Chart extends Component {
       ],
       series: [
         {},
-        ...series.map((each) => ({ label: each.label, stroke: color(each.color), width: 1.75, spanGaps: false, points: { show: false, size: 4, filter: (plot, index) => singlePoints(plot.data[index]) } })),
+        ...series.map((each) => ({ label: each.label, stroke: color(each.color) + OPACITIES[each.shade ?? 0], width: 1.75, spanGaps: false, points: { show: false, size: 4, filter: (plot, index) => singlePoints(plot.data[index]) } })),
       ],
-      hooks: { setCursor: [({ cursor }) => cursor.idx !== this.state.index && this.setState({ index: cursor.idx ?? null })] },
+      hooks: { draw: [(plot) => this.#mark(plot, color)], setCursor: [({ cursor }) => cursor.idx !== this.state.index && this.setState({ index: cursor.idx ?? null })] },
     };
   }
 
-  render({ id, title, series, show, times, format, isEmpty, emptyText, text }, { index }) {
-    const at = index !== null && index < times.length ? index : null;
-    const number = ({ values }) => {
-      const value = at === null ? latest(values) : values[at];
-      return value === null ? text("unknown") : show(value);
-    };
+  /** Draws a line at each event. */
+  #mark({ ctx, bbox, valToPos }, color) {
+    for (const { at, color: name } of this.props.marks) {
+      ctx.fillStyle = color(name);
+      ctx.fillRect(Math.round(valToPos(at, "x", true)), bbox.top, devicePixelRatio, bbox.height);
+    }
+  }
+
+  render({ id, title, series, show, times, latest, format, isEmpty, emptyText, text }, { index }) {
+    const at = index !== null && index < times.length ? index : latest;
+    const number = ({ values }) => ((values[at] ?? null) === null ? text("unknown") : show(values[at]));
+    const time = at < 0 ? "" : format.time(times[at], times[at]);
     return html`<figure id=${id} class="card chart">
       <figcaption>
         <span class="chart-title">${title}</span>
-        <span class="chart-time">${at === null ? text("chart.latest") : format.time(times[at], times[at])}</span>
+        <span class="chart-time">${at === latest ? `${text("chart.latest")} ${time}` : time}</span>
       </figcaption>
       ${isEmpty
         ? html`<p class="empty">${emptyText}</p>`
@@ -106,7 +115,7 @@ export class Chart extends Component {
             <ul class="legend">
               ${series.map(
                 (each) => html`<li key=${each.name}>
-                  <span class=${`line ${each.color.slice(2)}`} aria-hidden="true"></span>
+                  <span class=${`line ${each.color.slice(2)} shade-${each.shade ?? 0}`} aria-hidden="true"></span>
                   ${each.isCode ? html`<code>${each.label}</code>` : html`<span>${each.label}</span>`}
                   <strong>${number(each)}</strong>
                 </li>`,

@@ -19,7 +19,7 @@ export function Events({ state, actions, text, format, fresh }) {
             (event) => html`<li key=${`${event.at} ${event.kind} ${event.subject}`} class=${event.level}>
               <${Level} level=${event.level} />
               <div>
-                <p class="what">${text(`event.${event.kind}`, { subject: event.subject })}</p>
+                <p class="what">${text(`event.${event.kind}`, { subject: event.subject })}${event.after_s !== null && `, ${text("event.after", { length: format.length(event.after_s) })}`}</p>
                 ${event.why && html`<p class="why" lang="en">${event.why}</p>`}
                 <p class="when">
                   <time datetime=${format.iso(event.at)} title=${format.ago(now - event.at)}>${format.time(event.at, now)}</time>

@@ -3,29 +3,31 @@
 import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
+import { SinceTime } from "./since_time.js";
 
 /** The most that are named at once; the others stand in the lists below. */
 const MAX_ISSUES = 12;
 const NOW = { title: "issues.title", none: "issues.none" };
 const THEN = { title: "issues.title.then", none: "issues.none.then" };
 
-export function Issues({ text, format, actions, issues, verdict, asOf }) {
+export function Issues({ state, text, format, fresh, actions, issues, verdict, asOf }) {
   const names = verdict.isKnown ? NOW : THEN;
   if (issues.length === 0) {
     return html`<section class=${`card fine ${verdict.isKnown ? "" : "then"}`} aria-labelledby="issues-title">
       <h2 id="issues-title"><${Level} level=${verdict.isKnown ? "ok" : "off"} />${text(names.none, { time: asOf })}</h2>
     </section>`;
   }
-  const more = issues.length - MAX_ISSUES;
+  const more = Math.max(0, issues.length - MAX_ISSUES) + state.status.more_issues;
   return html`<section class="card issues" aria-labelledby="issues-title">
     <h2 id="issues-title">${text(names.title, { time: asOf })}</h2>
     <ul>
       ${issues.slice(0, MAX_ISSUES).map(
-        (issue) => html`<li key=${`${issue.kind} ${issue.subject}`} class=${issue.level}>
+        (issue) => html`<li key=${`${issue.code} ${issue.subject}`} class=${issue.level}>
           <${Level} level=${issue.level} label=${text(`level.${issue.level}`)} />
           <div>
-            <p class="what">${text(`issue.${issue.kind}`, { subject: issue.subject, ...issue.values })}</p>
+            <p class="what">${what(issue, text, format)}</p>
             ${issue.why && html`<p class="why" lang="en">${issue.why}</p>`}
+            <p class="when"><${SinceTime} text=${text} format=${format} of=${issue} now=${fresh.serverNow} /></p>
           </div>
           <p class="links">
             ${issue.subject.startsWith("http") &&
@@ -39,4 +41,10 @@ export function Issues({ text, format, actions, issues, verdict, asOf }) {
     </ul>
     ${more > 0 && html`<p class="more">${text("more", { count: format.count(more) })}</p>`}
   </section>`;
+}
+
+function what({ code, subject, figures }, text, format) {
+  if (code === "pair-unavailable" && !subject) return text("pairs.none");
+  const shown = Object.entries(figures).map(([name, value]) => [name, name.endsWith("_s") ? format.duration(value) : format.count(value)]);
+  return text(`issue.${code}`, { subject, ...Object.fromEntries(shown) });
 }

@@ -1,7 +1,7 @@
 // The whole page, what is worst first.
 
 import { Fragment, html } from "../../common/view.js";
-import { Charts } from "./charts.js";
+import { Charts, SuccessRate } from "./charts.js";
 import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
 import { Events } from "./events.js";
 import { Header } from "./header.js";
@@ -37,6 +37,7 @@ export function PageView(properties) {
       ${!status && html`<p class="waiting">${text(WAITING[state.connection] ?? "waiting")}</p>`}
       ${status &&
       html`<${Fragment}>
+        <${SuccessRate} ...${properties} />
         <${Issues} ...${properties} />
         <${Charts} ...${properties} />
         <div class="columns">

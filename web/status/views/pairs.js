@@ -3,11 +3,12 @@
 import { html } from "../../common/view.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
+import { SinceTime } from "./since_time.js";
 
 /** Pairs that are shown without asking; those with trouble always are. */
 const SHOWN = 12;
 
-export function Pairs({ state, actions, text, format }) {
+export function Pairs({ state, actions, text, format, fresh }) {
   const { pairs, more_pairs: more } = state.status;
   const troubled = pairs.filter(({ level }) => level !== "ok").length;
   const shown = state.showsAllPairs ? pairs : pairs.slice(0, Math.max(SHOWN, troubled));
@@ -28,7 +29,8 @@ export function Pairs({ state, actions, text, format }) {
           <tbody>
             ${shown.map(
               (each) => html`<tr key=${each.pair} class=${`row ${each.level}`}>
-                <th scope="row"><${Level} level=${each.level} label=${text(`level.${each.level}`)} />${each.pair}</th>
+                <th scope="row"><${Level} level=${each.level} label=${text(`level.${each.level}`)} />${each.pair}
+                  ${each.level !== "ok" && html`<span class="when"><${SinceTime} text=${text} format=${format} of=${each} now=${fresh.serverNow} /></span>`}</th>
                 <td class="figure">${format.count(each.ready)}</td>
                 <td class=${`figure ${each.failing ? "bad" : ""}`}>${format.count(each.failing)}</td>
                 <td class="figure">${each.expected === null ? text("pair.not-stated") : format.count(each.expected)}</td>

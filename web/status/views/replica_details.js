@@ -17,6 +17,7 @@ export function ReplicaDetails({ state, actions, text, format, replica, fresh })
       <${Fact} name=${text("replica.names")} value=${replica.names.join(", ")} />
       ${replica.reported_at !== null && html`<${Fact} name=${text("replica.reported")} value=${format.ago(now - replica.reported_at)} />`}
       <${Fact} name=${text("replica.id")} value=${replica.replica_id ?? text("unknown")} />
+      <${Fact} name=${text("replica.started")} value=${replica.started_at === null ? text("unknown") : `${format.time(replica.started_at, now)}${replica.restarts ? `, ${text("replica.restarts", { count: format.count(replica.restarts) })}` : ""}`} />
       <${Fact} name=${text("replica.version")} value=${replica.version ?? text("unknown")} />
       <${Fact} name=${text("replica.in_flight")} value=${replica.in_flight === null ? text("unknown") : format.count(replica.in_flight)} />
       <${Fact} name=${text("replica.load")} value=${format.count(replica.load)} />

@@ -3,6 +3,7 @@
 import { Fragment, html } from "../../common/view.js";
 import { Level } from "./level.js";
 import { ReplicaDetails } from "./replica_details.js";
+import { SinceTime } from "./since_time.js";
 
 export function Replicas(properties) {
   const { state, text, format } = properties;
@@ -51,6 +52,7 @@ function Row(properties) {
       <td class="state">
         <span class="state-words"><${Level} level=${replica.level} />${text(replica.cause ? `cause.${replica.cause}` : "cause.ready")}</span>
         ${replica.why && html`<span class="why" lang="en">${replica.why}</span>`}
+        <span class="when"><${SinceTime} text=${text} format=${format} of=${replica} now=${properties.fresh.serverNow} /></span>
       </td>
       <td class="figure wide">${replica.in_flight === null ? text("unknown") : format.count(replica.in_flight)}</td>
       <td class="figure wide">${replica.latency_s === null ? text("unknown") : format.duration(replica.latency_s)}</td>
