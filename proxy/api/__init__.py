@@ -5,6 +5,7 @@
 - ``http_exchange``: exchanges of HTTP requests.
 - ``compat/``: formats of other translation APIs.
 - ``pages``: web pages.
+- ``runbooks``: operators' documents, which the status page shows.
 - ``glossaries``: callers' glossaries.
 - ``health``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, live status, and metrics.

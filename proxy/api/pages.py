@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, Field
 
+from proxy.api.runbooks import add_runbooks
 from proxy.settings import ProxySettings
 from shared.http.static_file import IMMUTABLE, StaticFile
 from shared.protocol.errors import NotFoundError
@@ -127,9 +128,6 @@ def _redirect(target: str) -> Response:
 
 
 WEB_FOLDER: Final = Path(__file__).parents[2] / "web"
-# The status page shows its sections; the path is relative to the page's.
-RUNBOOKS_FILE: Final = WEB_FOLDER.parent / "docs/operations/runbooks.md"
-RUNBOOKS_PATH: Final = "/status/runbooks.md"
 
 
 class PageSource(NamedTuple):
@@ -150,8 +148,7 @@ def add_pages(app: FastAPI, config: PageConfig, *sources: PageSource) -> None:
         page = HtmlPage(source.path, (WEB_FOLDER / source.file).read_text(), assets.base, config)
         app.router.add_route(source.path, page.serve, include_in_schema=False)
     if STATUS_PAGE in sources:
-        runbooks = StaticFile(RUNBOOKS_FILE.read_bytes(), "text/markdown; charset=utf-8")
-        app.router.add_route(RUNBOOKS_PATH, runbooks.serve, include_in_schema=False)
+        add_runbooks(app)
     app.router.add_route(f"/{PREFIX}/{{path:path}}", assets.serve, include_in_schema=False)
 
 

@@ -43,7 +43,7 @@ class FleetEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventMeaning:
-    """A kind's words (``{}``: the subject), and its runbook's heading."""
+    """A kind's words (``{}``: the subject), and its runbook."""
 
     level: EventLevel
     text: str
@@ -51,22 +51,22 @@ class EventMeaning:
 
 
 MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {
-    FleetEventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "a-replica-is-down"),
-    FleetEventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "a-replica-is-starting"),
+    FleetEventKind.REPLICA_DOWN: EventMeaning("bad", "{} went down", "replica-down"),
+    FleetEventKind.REPLICA_UNREADY: EventMeaning("bad", "{} serves no pair any more", "replica-starting"),
     FleetEventKind.REPLICA_UP: EventMeaning("good", "{} came back"),
     FleetEventKind.REPLICA_JOINED: EventMeaning("good", "{} joined the fleet"),
     FleetEventKind.REPLICA_STOPPING: EventMeaning("info", "{} is stopping"),
     FleetEventKind.REPLICA_LEFT: EventMeaning("info", "{} left the fleet"),
     FleetEventKind.REPLICA_DRAINED: EventMeaning("info", "an operator drained {}"),
     FleetEventKind.REPLICA_RESUMED: EventMeaning("info", "an operator resumed {}"),
-    FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "a-pair-is-unavailable"),
+    FleetEventKind.PAIRS_DOWN: EventMeaning("bad", "no replica is ready for {}", "pair-unavailable"),
     FleetEventKind.PAIRS_UP: EventMeaning("good", "{} can be served now"),
     FleetEventKind.BREAKER_OPENED: EventMeaning(
-        "warn", "requests to {} fail, so its breaker opened", "a-replica-is-failing"
+        "warn", "requests to {} fail, so its breaker opened", "replica-failing"
     ),
     FleetEventKind.BREAKER_CLOSED: EventMeaning("good", "the breaker of {} closed"),
     FleetEventKind.LEADER_CHANGED: EventMeaning("info", "{} probes the fleet now"),
-    FleetEventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-is-away"),
+    FleetEventKind.REDIS_AWAY: EventMeaning("warn", "Redis is away", "redis-away"),
     FleetEventKind.REDIS_BACK: EventMeaning("good", "Redis answers again"),
 }
 

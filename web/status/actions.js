@@ -1,6 +1,8 @@
 // What a person can do on the page; each action changes the state.
 
 import { readStored, writeStored } from "../common/storage.js";
+import { readDocument } from "./logic/runbook.js";
+import { leaveRunbook } from "./runbook_history.js";
 import { SETTINGS } from "./state.js";
 
 /**
@@ -62,10 +64,24 @@ export function createActions({ store, client, local, showLanguage }) {
     closeChanged: () => store.update({ changed: null }),
 
     async openRunbook(runbook) {
-      store.update({ runbook });
-      if (runbook === null || store.state.runbookText !== null) return;
-      const runbookText = await client.runbooks().catch(() => null);
-      store.update({ runbookText });
+      store.update({ runbook, copied: null });
+      if (runbook === null || store.state.documents.get(runbook.path)) return;
+      const document = await client.document(runbook.path).then(readDocument, () => null);
+      store.update({ documents: new Map(store.state.documents).set(runbook.path, document) });
+    },
+    closeRunbook() {
+      store.update({ runbook: null });
+      leaveRunbook();
+    },
+    /** Copies what an element says; without TLS browsers have no clipboard object. */
+    async copy(element) {
+      try {
+        await navigator.clipboard.writeText(element.textContent);
+      } catch {
+        getSelection().selectAllChildren(element);
+        document.execCommand("copy");
+      }
+      store.update({ copied: element.textContent });
     },
 
     async chooseInterfaceLanguage(language) {

@@ -10,12 +10,12 @@ import { createFormat } from "./logic/format.js";
 import { arrival, freshness } from "./logic/freshness.js";
 import { findIssues } from "./logic/issues.js";
 import { tabOf, verdictOf } from "./logic/verdict.js";
+import { enterRunbook, openHistory } from "./runbook_history.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
 import { PageView } from "./views/page_view.js";
 
 const STRINGS = new URL("./strings/", import.meta.url).href;
-const RUNBOOK = "#runbook=";
 const ICONS = new URL("./icons/", import.meta.url).href;
 /** How often times that pass are shown again. */
 const TICK_MS = 1000;
@@ -69,7 +69,7 @@ async function showLanguage(language) {
 }
 
 function openRunbook() {
-  actions.openRunbook(location.hash.startsWith(RUNBOOK) ? location.hash.slice(RUNBOOK.length) : null);
+  actions.openRunbook(enterRunbook());
 }
 
 await showLanguage(pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]));
@@ -79,5 +79,6 @@ window.addEventListener("popstate", openRunbook);
 for (const change of ["online", "offline"]) window.addEventListener(change, () => client.start());
 document.addEventListener("visibilitychange", () => store.update({})); // a hidden tab's timers may wait a minute
 setInterval(() => store.update({}), TICK_MS);
+openHistory();
 openRunbook();
 client.start();

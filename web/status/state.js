@@ -29,9 +29,10 @@ export function initialState({ config, local }) {
     openReplicas: new Set(),
     showsAllPairs: false,
     showsAllEvents: false,
-    /** Heading of the runbook that is shown, and its text. */
+    /** The document that is shown, `{path, subject, at}`, those that were read, by path, and the command that was copied. */
     runbook: null,
-    runbookText: null,
+    documents: new Map(),
+    copied: null,
     /** A change that waits for its confirmation: `{action, url}`. */
     change: null,
     isChanging: false,

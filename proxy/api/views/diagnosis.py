@@ -18,7 +18,7 @@ Cause = Literal["down", "starting", "stopping", "drained", "stalled", "failing",
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A level, its cause, and the heading of docs/operations/runbooks.md that helps."""
+    """A level, its cause, and the page of docs/operations/runbooks/ that helps."""
 
     level: Level
     cause: Cause | None = None
@@ -26,8 +26,8 @@ class Diagnosis:
 
 
 _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {
-    ReplicaState.DOWN: Diagnosis("bad", "down", "a-replica-is-down"),
-    ReplicaState.STARTING: Diagnosis("warn", "starting", "a-replica-is-starting"),
+    ReplicaState.DOWN: Diagnosis("bad", "down", "replica-down"),
+    ReplicaState.STARTING: Diagnosis("warn", "starting", "replica-starting"),
     ReplicaState.DRAINING: Diagnosis("off", "stopping"),
 }
 
@@ -45,20 +45,20 @@ def diagnose_replica(
     if state in _BY_STATE:
         return _BY_STATE[state]
     if stalled:
-        return Diagnosis("bad", "stalled", "a-replica-is-failing")
+        return Diagnosis("bad", "stalled", "replica-stalled")
     if failing:
-        return Diagnosis("bad", "failing", "a-replica-is-failing")
+        return Diagnosis("bad", "failing", "replica-failing")
     if not whole:
-        return Diagnosis("warn", "pairs-missing", "a-replica-is-starting")
-    return Diagnosis("warn", "full", "a-replica-is-full") if avoided else Diagnosis("ok")
+        return Diagnosis("warn", "pairs-missing", "replica-pairs-missing")
+    return Diagnosis("warn", "full", "replica-full") if avoided else Diagnosis("ok")
 
 
 def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosis:
     """Return how bad the state of a pair is."""
     if ready <= failing:
-        return Diagnosis("bad", runbook="a-pair-is-unavailable")
+        return Diagnosis("bad", runbook="pair-failing" if ready else "pair-unavailable")
     if failing:
-        return Diagnosis("warn", runbook="a-replica-is-failing")
+        return Diagnosis("warn", runbook="pair-failing")
     if expected is not None and ready < expected:
-        return Diagnosis("warn", runbook="replicas-are-missing")
+        return Diagnosis("warn", runbook="replicas-missing")
     return Diagnosis("ok")

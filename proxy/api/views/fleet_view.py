@@ -264,7 +264,7 @@ class StatusView:
             proxy=own.name,
             can_operate=authenticator.on or bool(parts.settings.operator_token.get_secret_value()),
             redis=RedisHealth(up=redis_error is None, error=redis_error),
-            redis_runbook=None if redis_error is None else "redis-is-away",
+            redis_runbook=None if redis_error is None else "redis-away",
             proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
             pairs=pair_statuses,
             more_pairs=len(pairs) - len(pair_statuses),

@@ -126,10 +126,11 @@ class ReplicaStatus(BaseModel):
     state: ReplicaState
     cause: Cause | None = Field(description="What the level comes from; null: nothing is wrong.")
     why: str | None
-    runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
+    runbook: str | None = Field(description="Page of docs/operations/runbooks/.")
     drained: bool
     version: str | None
     replica_id: str | None
+    runs_by: str | None = Field(description="What runs it and its name there, as it says: compose:apiserver-de.")
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
     in_flight: int | None = Field(description="Texts in flight there, by its last report; null: unknown.")
     load: int = Field(description="Texts that this proxy counts as its load when it selects.")
@@ -235,6 +236,7 @@ class ReplicaView:
             runbook=found.runbook,
             version=report and report.version,
             replica_id=report and report.replica_id,
+            runs_by=report and report.runs_by,
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.local_stats.load(replica.url, self.snapshot),

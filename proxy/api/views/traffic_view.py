@@ -42,7 +42,7 @@ class EventLine(BaseModel):
     subject: str = Field(description="A replica's URL, pairs, or a proxy.")
     text: str
     why: str | None
-    runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
+    runbook: str | None = Field(description="Page of docs/operations/runbooks/.")
     proxies: list[str]
 
 

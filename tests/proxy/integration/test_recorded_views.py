@@ -38,6 +38,7 @@ class Fleet:
         self.ready = FakeReplica("en>de", "en>fr", name="ready")
         self.ready.foreign_load = 3
         self.ready.models = {"second": {**_idle(), "running": 2, "kv_used": 0.256, "steps": 7, "revision": None}}
+        self.ready.runs_by = "compose:apiserver-de"
         self.partly = FakeReplica("en>de", "de>en", name="partly")
         self.partly.pairs["de>en"] = False
         self.partly.ranks["en>de"] = 1

@@ -20,7 +20,7 @@ export function findIssues(status) {
   for (const [service, each] of Object.entries(status.services)) {
     if (each.why === null || each.expected === null) continue;
     const values = { ready: each.ready, expected: each.expected };
-    issues.push({ level: "warn", kind: "service", subject: service, values, why: each.why, runbook: "replicas-are-missing" });
+    issues.push({ level: "warn", kind: "service", subject: service, values, why: each.why, runbook: "replicas-missing" });
   }
   return issues.sort((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
 }

@@ -32,7 +32,7 @@ export function Issues({ text, format, actions, issues, verdict, asOf }) {
             html`<button class="button outlined small" type="button" onClick=${() => actions.showReplica(issue.subject)}>
               ${text("details")}<span class="visually-hidden"> ${issue.subject}</span>
             </button>`}
-            <${RunbookLink} text=${text} runbook=${issue.runbook} />
+            <${RunbookLink} text=${text} runbook=${issue.runbook} subject=${issue.subject} />
           </p>
         </li>`,
       )}

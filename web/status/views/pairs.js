@@ -32,7 +32,7 @@ export function Pairs({ state, actions, text, format }) {
                 <td class="figure">${format.count(each.ready)}</td>
                 <td class=${`figure ${each.failing ? "bad" : ""}`}>${format.count(each.failing)}</td>
                 <td class="figure">${each.expected === null ? text("pair.not-stated") : format.count(each.expected)}</td>
-                <td><${RunbookLink} text=${text} runbook=${each.runbook} /></td>
+                <td><${RunbookLink} text=${text} runbook=${each.runbook} subject=${each.pair} /></td>
               </tr>`,
             )}
           </tbody>

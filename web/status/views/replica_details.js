@@ -9,7 +9,7 @@ export function ReplicaDetails({ state, actions, text, format, replica, fresh })
   const canOperate = state.status.can_operate;
   return html`<div class="details">
     <p class="details-head">
-      <${RunbookLink} text=${text} runbook=${replica.runbook} />
+      <${RunbookLink} text=${text} runbook=${replica.runbook} subject=${replica.url} />
       ${canOperate && html`<${Buttons} actions=${actions} text=${text} replica=${replica} />`}
       ${!canOperate && html`<span class="hint">${text("operate.off")}</span>`}
     </p>

@@ -191,7 +191,7 @@ async def test_worst_replicas_and_pairs_come_first() -> None:
             (URLS[0], "ok", None),
         ]
         down, *_, ready = shown["replicas"]
-        assert (down["why"], down["runbook"]) == ("refused", "a-replica-is-down")
+        assert (down["why"], down["runbook"]) == ("refused", "replica-down")
         assert down["in_flight"] is None
         assert down["reported_at"] < time.time() - 50
         assert (ready["reported_at"], ready["why"], ready["version"]) == (None, None, "1")
