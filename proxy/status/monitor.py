@@ -127,6 +127,7 @@ class StatusMonitor:
             draining=self.is_draining(),
             slots=list(self._ring.slots),
             events=list(self._detector.events),
+            pairs=self._ring.minute(),
         )
 
 

@@ -7,13 +7,13 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from proxy.status.figure_ring import SLOTS, SlotFigures
+from proxy.status.figure_ring import MAX_PAIRS, SLOTS, PairCounts, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent
 from proxy.storage.connection import RedisConnection
 from proxy.storage.records import Codec, IndexedRecords
 from proxy.storage.redis_keys import RedisKeys
 
-# 90 slots of at most 400 bytes, and 50 events of at most 700 in the worst case; usually 10 kB.
+# 90 slots of at most 400 bytes, 50 events of at most 700 and 100 pairs of at most 90 in the worst case; usually 10 kB.
 MAX_SUMMARY_BYTES: Final = 96 * 1024
 MAX_NAME_CHARS: Final = 300
 # Proxies that are shown, the latest first; their summaries take at most 3 MiB.
@@ -28,7 +28,10 @@ PAGE: Final = 1
 
 
 class ProxySummary(BaseModel):
-    """One proxy at ``at``: since when it runs, its figures and events."""
+    """One proxy at ``at``: since when it runs, its figures and events.
+
+    ``pairs`` are those of the last minute; None: earlier versions have none.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -40,6 +43,7 @@ class ProxySummary(BaseModel):
     draining: bool
     slots: Annotated[list[SlotFigures], Field(max_length=SLOTS)]
     events: Annotated[list[FleetEvent], Field(max_length=MAX_EVENTS)]
+    pairs: Annotated[PairCounts, Field(max_length=MAX_PAIRS)] | None = None
 
 
 def encode(summary: ProxySummary) -> str:

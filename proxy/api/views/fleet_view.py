@@ -12,8 +12,15 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from proxy.api.views.diagnosis import LEVELS, Level, diagnose_pair
-from proxy.api.views.replica_view import ReplicaHealth, ReplicaLine, ReplicaStatus, ReplicaView, SharedPairFields
-from proxy.api.views.traffic_view import EventLine, ProxyLine, Traffic, event_lines, proxy_line, traffic
+from proxy.api.views.replica_view import (
+    ReplicaHealth,
+    ReplicaLine,
+    ReplicaStatus,
+    ReplicaView,
+    SharedPairFields,
+    SolePairs,
+)
+from proxy.api.views.traffic_view import EventLine, PairTraffic, ProxyLine, Traffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import ProxyContext
@@ -104,6 +111,20 @@ def pair_lines(snapshot: Snapshot, local_stats: LocalStats) -> dict[str, dict[st
         }
         for pair, urls in snapshot.ready.items()
     }
+
+
+def sole_pairs(
+    snapshot: Snapshot, local_stats: LocalStats, pairs: Mapping[str, Mapping[str, int]]
+) -> dict[str, list[str]]:
+    """Return the pairs of which a replica is the last one, by its URL; ``pairs``: their lines."""
+    sole: dict[str, list[str]] = {}
+    for pair, urls in snapshot.ready.items():
+        counts = pairs[str(pair)]
+        if counts["ready"] - counts["failing"] == 1:
+            failing = failing_replicas(local_stats, pair, snapshot) if counts["failing"] else ()
+            for url in (url for url in urls if url not in failing):
+                sole.setdefault(url, []).append(str(pair))
+    return sole
 
 
 def fleet_status(
@@ -205,6 +226,10 @@ def _change_line(override: Override) -> ChangeLine:
 # Lines of a large fleet, the worst first.
 MAX_REPLICAS: Final = 200
 MAX_PAIRS: Final = 500
+# That are named, of one replica.
+MAX_SOLE_PAIRS: Final = 8
+# That are named, of one pair; all of them would take a button each.
+MAX_DRAINED: Final = 4
 
 
 class PairStatus(BaseModel):
@@ -217,6 +242,11 @@ class PairStatus(BaseModel):
     expected: int | None
     total: int
     runbook: str | None
+    requests: int | None = Field(
+        description="Of the last minute, as asked, at all proxies, without clients' errors; null: not known."
+    )
+    failed: int | None = Field(description="Those of them that failed.")
+    drained: list[str] = Field(description="Where none is ready: replicas of it that an operator drained.")
 
 
 class FleetStatus(BaseModel):
@@ -256,7 +286,8 @@ class StatusView:
         summaries = [own, *parts.status.monitor.others]
         pairs = pair_lines(registry.snapshot, parts.local_stats)
         redis_error, services = registry.redis_error, registry.services
-        replicas, pair_statuses = self._replicas(), self._pairs(pairs)
+        asked = PairTraffic.of(summaries, self.now)
+        replicas, pair_statuses = self._replicas(pairs, asked), self._pairs(pairs, asked)
         authenticator = parts.keys.authenticator
         return FleetStatus(
             status=fleet_status(registry.snapshot, pairs, services, redis_error),
@@ -275,7 +306,7 @@ class StatusView:
             events=event_lines({each.name: each.events for each in summaries}),
         )
 
-    def _pairs(self, pairs: Mapping[str, Mapping[str, int]]) -> list[PairStatus]:
+    def _pairs(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[PairStatus]:
         registry = self.parts.fleet.registry
         expected = self.parts.status.expectations.expected(registry.snapshot, registry.services)
         by_label = {str(pair): count for pair, count in expected.items()}
@@ -284,17 +315,47 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
-        return [
-            PairStatus(pair=label, level=each.level, runbook=each.runbook, expected=by_label[label], **pairs[label])
-            for each, label in found[:MAX_PAIRS]
-        ]
+        snapshot, lines = registry.snapshot, list[PairStatus]()
+        drained = {
+            url: {str(pair) for pair in each.report.pairs.by_pair}
+            for url, each in snapshot.replicas.items()
+            if each.drained and each.report
+        }
+        for each, label in found[:MAX_PAIRS]:
+            requests, failed = asked.find(label)
+            urls = [] if pairs[label]["ready"] else [url for url, labels in drained.items() if label in labels]
+            lines.append(
+                PairStatus(
+                    pair=label,
+                    level=each.level,
+                    runbook=each.runbook,
+                    expected=by_label[label],
+                    requests=requests,
+                    failed=failed,
+                    drained=urls[:MAX_DRAINED],
+                    **pairs[label],
+                )
+            )
+        return lines
 
-    def _replicas(self) -> list[ReplicaStatus]:
+    def _replicas(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[ReplicaStatus]:
         registry = self.parts.fleet.registry
         snapshot = registry.snapshot
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
-        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured) for view in shown]
+        sole = sole_pairs(snapshot, self.parts.local_stats, pairs)
+        lines = [
+            view.status(
+                registry.names.get(url := view.replica.url, ()),
+                registry.configured,
+                SolePairs(
+                    pairs=(labels := sole.get(url, []))[:MAX_SOLE_PAIRS],
+                    more=max(0, len(labels) - MAX_SOLE_PAIRS),
+                    requests=asked.requests(labels),
+                ),
+            )
+            for view in shown
+        ]
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 

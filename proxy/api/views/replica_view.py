@@ -116,6 +116,14 @@ class PairOfReplica(BaseModel):
     breaker: str | None
 
 
+class SolePairs(BaseModel):
+    """Pairs of which a replica is the last ready one, without those that fail."""
+
+    pairs: list[str]
+    more: int = 0
+    requests: int | None = Field(default=0, description="Theirs of the last minute, as asked; null: not known.")
+
+
 class ReplicaStatus(BaseModel):
     """One replica as this proxy sees it."""
 
@@ -142,6 +150,7 @@ class ReplicaStatus(BaseModel):
     models: list[ModelStatus]
     pairs: list[PairOfReplica] = Field(description="Those that are not ready or fail first.")
     more_pairs: int
+    sole: SolePairs
 
 
 @dataclass(slots=True)
@@ -213,7 +222,7 @@ class ReplicaView:
             pairs=pairs,
         )
 
-    def status(self, names: Sequence[str], configured: Collection[str]) -> ReplicaStatus:
+    def status(self, names: Sequence[str], configured: Collection[str], sole: SolePairs) -> ReplicaStatus:
         """Return its line with what is wrong and what helps, within limits."""
         replica, stats, line = self.replica, self._stats, self.line(names, configured)
         open_breakers = sum(pair.is_broken for pair in line.pairs.values())
@@ -248,6 +257,7 @@ class ReplicaView:
                 for label, each in pairs[:MAX_PAIRS_OF_REPLICA]
             ],
             more_pairs=max(0, len(pairs) - MAX_PAIRS_OF_REPLICA),
+            sole=sole,
         )
 
     def _is_ready(self, pair: PairReport) -> bool:

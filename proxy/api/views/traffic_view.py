@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, get_args
 
 from pydantic import BaseModel, Field
 
-from proxy.status.figure_ring import SLOT_SECONDS, SLOTS, SlotFigures, merged, quantile
+from proxy.status.figure_ring import MAX_PAIRS, SLOT_SECONDS, SLOTS, PairCounts, SlotFigures, merged, quantile, summed
 from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
 from proxy.status.summary_store import ProxySummary
@@ -71,6 +72,31 @@ def traffic(summaries: Iterable[ProxySummary], last: int) -> Traffic:
         p50_s=[_quantile(slot, 0.5) for slot in slots],
         p95_s=[_quantile(slot, 0.95) for slot in slots],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PairTraffic:
+    """Requests of the last minute by pair as asked; null: not known."""
+
+    counts: PairCounts
+    is_whole: bool
+
+    @classmethod
+    def of(cls, summaries: Iterable[ProxySummary], now: float) -> PairTraffic:
+        """Sum the figures of the proxies that are not silent."""
+        told = [each.pairs for each in summaries if now - each.at <= SILENT_SECONDS]
+        is_whole = all(pairs is not None and len(pairs) < MAX_PAIRS for pairs in told)
+        return cls(summed(pairs or {} for pairs in told), is_whole)
+
+    def find(self, label: str) -> tuple[int | None, int | None]:
+        """Return a pair's requests, and those of them that failed."""
+        nothing = (0, 0) if self.is_whole else (None, None)
+        return self.counts.get(label, nothing)
+
+    def requests(self, labels: Iterable[str]) -> int | None:
+        """Return the requests of several pairs."""
+        counts = [self.find(label)[0] for label in labels]
+        return None if None in counts else sum(filter(None, counts))
 
 
 def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[EventLine]:

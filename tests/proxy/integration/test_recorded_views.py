@@ -135,7 +135,7 @@ def _without_times(name: str, value: Any) -> Any:
         return f"<{name}>"
     if name == "breaker" and value not in {None, "closed"}:
         return "<open>"  # a trial may be due
-    if name in {"requests", "outcomes", "p50_s", "p95_s"}:
+    if name in {"requests", "failed", "outcomes", "p50_s", "p95_s"}:
         return f"<{name}>"
     return plain(value)
 

@@ -11,11 +11,11 @@ import pytest
 
 from proxy.api.views import diagnosis
 from proxy.api.views.diagnosis import Diagnosis, diagnose_pair, diagnose_replica
-from proxy.api.views.replica_view import ReplicaHealth, ReplicaView
-from proxy.api.views.traffic_view import event_lines, proxy_line, traffic
+from proxy.api.views.replica_view import ReplicaHealth, ReplicaView, SolePairs
+from proxy.api.views.traffic_view import PairTraffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.replica import ReplicaState
-from proxy.status.figure_ring import SLOTS, SlotFigures
+from proxy.status.figure_ring import MAX_PAIRS, SLOTS, SlotFigures
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.monitor import SILENT_SECONDS
 from tests.layout.source_tree import modules, parsed, shown
@@ -36,7 +36,7 @@ def view(state: str = "ready", **changes: Any) -> ReplicaView:
 def test_depths_agree() -> None:
     for each in (view(), view("draining"), view(drained=True)):
         health = ReplicaHealth.model_validate(each.health({}))
-        line, status = each.line(["http://a"], ["http://a"]), each.status(["http://a"], ["http://a"])
+        line, status = each.line(["http://a"], ["http://a"]), each.status(["http://a"], ["http://a"], SolePairs(pairs=[]))
         assert health.url == line.url == status.url
         assert health.state == line.state == status.state
         assert line.why == status.why
@@ -52,7 +52,7 @@ def test_open_breaker_is_why_it_gets_no_requests() -> None:
     one = view()
     stats = one.local_stats.pair_replica_stats("http://a", pair("en>de"))
     stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
-    status = one.status([], [])
+    status = one.status([], [], SolePairs(pairs=[]))
     assert (status.source, status.level, status.cause, status.open_breakers) == ("operator", "bad", "failing", 1)
     assert status.why == "the breaker of en-de is open: timed out"
 
@@ -152,6 +152,18 @@ def test_slots_outside_the_window_are_left_out() -> None:
         slots=[SlotFigures(slot=LAST - SLOTS, classes={"ok": 1}), SlotFigures(slot=LAST + 1, classes={"ok": 1})]
     )
     assert set(traffic([old], LAST).requests["ok"]) == {None}
+
+
+def test_traffic_of_pairs_adds_up_where_it_is_known() -> None:
+    one, two = summary("p1", pairs={"en-de": (3, 1), "en-fr": (1, 0)}), summary("p2", pairs={"en-de": (2, 0)})
+    ended = summary("p3", at=1000.0 - SILENT_SECONDS - 1, pairs={"en-de": (9, 9)})
+    asked = PairTraffic.of([one, two, ended], 1000.0)
+    assert [asked.find(label) for label in ("en-de", "en-fr", "en-ja")] == [(5, 1), (1, 0), (0, 0)]
+    assert asked.requests(["en-de", "en-fr", "en-ja"]) == 6
+    assert PairTraffic.of([summary("old")], 1000.0).find("en-de") == (None, None), "of an earlier version"
+    full = PairTraffic.of([summary(pairs={f"en-{n}": (1, 0) for n in range(MAX_PAIRS)})], 1000.0)
+    assert (full.find("en-5"), full.find("en-de")) == ((1, 0), (None, None))
+    assert full.requests(["en-5", "en-de"]) is None
 
 
 def test_event_is_in_words() -> None:
