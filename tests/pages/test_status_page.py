@@ -209,6 +209,71 @@ async def test_operator_drains_and_resumes_after_confirming(tab: Tab, redis: Red
         await tab.sees(row(two), "ready")
 
 
+async def test_drain_of_the_last_replica_is_asked_twice(tab: Tab, redis: RedisServer) -> None:
+    one, two = FakeReplica("en>de", "en>fr", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
+        await running.sees(one, "ready")
+        await running.sees(two, "ready")
+        await tab.open(f"{running.url}/status")
+        await tab.click(f"{row(two)} .opener")
+        await tab.click(".details .drain")
+        await give_token(tab, TOKEN)
+        await tab.sees("#effect", "No pair loses its last ready replica.")
+        await tab.click("#cancel-change")
+        await tab.click(f"{row(two)} .opener")
+        await tab.click(f"{row(one)} .opener")
+        await tab.click(".details .drain")
+        await tab.sees("#effect", "It is the last ready replica of en-fr.")
+        await tab.click("#confirm-change")
+        await tab.sees("#sure", "Do it nevertheless?")
+        assert await tab.axe() == []
+        assert not [url for method, url in tab.requests if method == "POST"]
+        await tab.click("#confirm-change:has-text('Drain nevertheless')")
+        await tab.sees(".changed", "is drained.")
+        await tab.sees(".issues", f"An operator drained {one.url}.")
+        await tab.sees('table.pairs tr:has-text("en-fr")', f"An operator drained {one.url}.")
+        assert await tab.axe() == []
+        await tab.click('table.pairs tr:has-text("en-fr") .resume')
+        await tab.click("#confirm-change")
+        await tab.sees(row(one), "ready")
+        await tab.sees(".changed", "is resumed.")
+        admin = running.context.fleet.admin
+        await admin.drain(one.url)
+        await tab.sees(row(one), "drained")
+        await tab.gone(".changed >> text=is resumed.")
+
+
+async def test_many_ready_replicas_are_folded_and_filtered(tab: Tab) -> None:
+    fakes = [FakeReplica("en>de", name=f"fake-{number}") for number in range(14)]
+    async with replicas(*fakes), proxy(fakes) as running:
+        for each in fakes:
+            await running.sees(each, "ready")
+        await fakes[0].stop()
+        await running.sees(fakes[0], "down", 60)
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#ready-replicas", "13 ready")
+        await tab.sees(row(fakes[0]), "down")
+        await tab.gone(row(fakes[5]))
+        assert await tab.axe() == []
+        await tab.type("#replica-filter", str(fakes[5].port))
+        await tab.sees(row(fakes[5]), "ready")
+        await tab.gone(row(fakes[0]))
+        await tab.fill("#replica-filter", "")
+        await tab.click("#ready-replicas")
+        await tab.sees(row(fakes[13]), "ready")
+        await tab.click("#ready-replicas")
+        await tab.gone(row(fakes[13]))
+
+
+async def test_traffic_and_failures_are_shown_by_pair(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):
+        await running.translate("Hello")
+        await tab.open(f"{running.url}/status")
+        await tab.sees("table.pairs thead", "Failed/min")
+        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '1'")
+        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
+
+
 async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServer, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy_process(tmp_path, redis, fake) as (server, client):

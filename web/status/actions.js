@@ -44,6 +44,8 @@ export function createActions({ store, client, local, showLanguage }) {
       store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
       focusOn(`replica-${url}`);
     },
+    filterReplicas: (replicaFilter) => store.update({ replicaFilter }),
+    showReadyReplicas: () => store.update({ showsReadyReplicas: !store.state.showsReadyReplicas }),
     showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
     showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),
 
@@ -59,7 +61,10 @@ export function createActions({ store, client, local, showLanguage }) {
     ask(action, url) {
       store.update({ change: { action, url }, changed: null, asksForToken: !store.state.token });
     },
-    confirm: () => !store.state.isChanging && change(),
+    confirm(asksAgain) {
+      if (asksAgain) store.update({ change: { ...store.state.change, isWarned: true } });
+      else if (!store.state.isChanging) change();
+    },
     cancel: () => store.update({ change: null }),
     closeChanged: () => store.update({ changed: null }),
 

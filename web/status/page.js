@@ -9,6 +9,7 @@ import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
 import { arrival, freshness } from "./logic/freshness.js";
 import { findIssues } from "./logic/issues.js";
+import { presentOutcome } from "./logic/replica_list.js";
 import { tabOf, verdictOf } from "./logic/verdict.js";
 import { enterRunbook, openHistory } from "./runbook_history.js";
 import { initialState } from "./state.js";
@@ -30,7 +31,7 @@ const client = new StatusClient({
   base: location.href,
   token: () => store.state.token,
   clock: { setTimeout: (call, wait) => setTimeout(call, wait), clearTimeout: (timer) => clearTimeout(timer) },
-  onStatus: (status) => store.update({ status, arrived: arrival(status, clock()) }),
+  onStatus: (status) => store.update({ status, arrived: arrival(status, clock()), changed: presentOutcome(store.state.changed, status) }),
   onAlive: (times) => store.update({ arrived: arrival(times, clock()) }),
   onState: (connection, problem) => {
     const isLocked = connection === "locked";

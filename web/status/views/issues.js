@@ -1,6 +1,7 @@
 // What is wrong now, or was when the server last said it.
 
 import { html } from "../../common/view.js";
+import { Drained } from "./drained.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
 
@@ -9,7 +10,7 @@ const MAX_ISSUES = 12;
 const NOW = { title: "issues.title", none: "issues.none" };
 const THEN = { title: "issues.title.then", none: "issues.none.then" };
 
-export function Issues({ text, format, actions, issues, verdict, asOf }) {
+export function Issues({ state, text, format, actions, issues, verdict, asOf }) {
   const names = verdict.isKnown ? NOW : THEN;
   if (issues.length === 0) {
     return html`<section class=${`card fine ${verdict.isKnown ? "" : "then"}`} aria-labelledby="issues-title">
@@ -26,6 +27,7 @@ export function Issues({ text, format, actions, issues, verdict, asOf }) {
           <div>
             <p class="what">${text(`issue.${issue.kind}`, { subject: issue.subject, ...issue.values })}</p>
             ${issue.why && html`<p class="why" lang="en">${issue.why}</p>`}
+            <${Drained} ...${{ state, actions, text }} pairs=${issue.subject.split(", ")} />
           </div>
           <p class="links">
             ${issue.subject.startsWith("http") &&

@@ -14,7 +14,7 @@ export function ReplicaDetails({ state, actions, text, format, replica, fresh })
       ${!canOperate && html`<span class="hint">${text("operate.off")}</span>`}
     </p>
     <dl>
-      <${Fact} name=${text("replica.names")} value=${replica.names.join(", ")} />
+      <${Fact} name=${text("replica.names")} value=${[...new Set([replica.url, ...replica.names])].join(", ")} />
       ${replica.reported_at !== null && html`<${Fact} name=${text("replica.reported")} value=${format.ago(now - replica.reported_at)} />`}
       <${Fact} name=${text("replica.id")} value=${replica.replica_id ?? text("unknown")} />
       <${Fact} name=${text("replica.version")} value=${replica.version ?? text("unknown")} />

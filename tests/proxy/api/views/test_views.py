@@ -36,7 +36,10 @@ def view(state: str = "ready", **changes: Any) -> ReplicaView:
 def test_depths_agree() -> None:
     for each in (view(), view("draining"), view(drained=True)):
         health = ReplicaHealth.model_validate(each.health({}))
-        line, status = each.line(["http://a"], ["http://a"]), each.status(["http://a"], ["http://a"], SolePairs(pairs=[]))
+        line, status = (
+            each.line(["http://a"], ["http://a"]),
+            each.status(["http://a"], ["http://a"], SolePairs(pairs=[])),
+        )
         assert health.url == line.url == status.url
         assert health.state == line.state == status.state
         assert line.why == status.why
