@@ -64,12 +64,9 @@ def create_app(
     planning = PlanningQueue()
     builder = _host_builder(settings, engine_factory, metrics, planning, fork_server, alone=len(catalog.hosted) == 1)
     hosts = [builder.host(entry, catalog.ranks(entry)) for entry in catalog.hosted]
+    replica_id = f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}"
     server = ModelServer(
-        f"{socket.gethostname()}-{uuid.uuid4().hex[:12]}",
-        hosts,
-        metrics,
-        weight=settings.weight,
-        started_at=time.time(),
+        replica_id, hosts, metrics, weight=settings.weight, started_at=time.time(), runs_by=settings.runs_by
     )
     running_hosts = RunningHosts(hosts, metrics)
     services = ChangeServices(

@@ -31,7 +31,7 @@ class ModelServer:
     """All models of one API server.
 
     Mutable state: ``draining``, ``startup``, ``routing``. ``weight`` is the server's share of the work relative to other
-    servers, ``started_at`` is Unix time.
+    servers, ``started_at`` is Unix time, ``runs_by`` what runs the server (``ReplicaReport``).
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class ModelServer:
         *,
         weight: float,
         started_at: float,
+        runs_by: str = "",
     ) -> None:
         self.replica_id = replica_id
         self.routing = Routing.of(hosts)
@@ -50,6 +51,7 @@ class ModelServer:
         self._metrics = metrics
         self._weight = weight
         self._started_at = started_at
+        self._runs_by = runs_by or None
 
     @property
     def hosts(self) -> tuple[ModelHost, ...]:
@@ -172,6 +174,7 @@ class ModelServer:
             pairs_version=served.version,
             models={host.entry.name: progress for host in self.hosts if (progress := host.progress()) is not None},
             engine_died_at=max((host.engine_died_at for host in self.hosts if host.engine_died_at), default=None),
+            runs_by=self._runs_by,
         )
 
     def observed_report(self) -> ReplicaReport:

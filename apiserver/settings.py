@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from shared.ip_addresses import is_loopback
+from shared.protocol.report import MAX_RUNS_BY_CHARS
 from shared.runtime.settings import CommaSeparated, Port, ServerSettings, Token, split_commas
 
 # The most that a request holds for each character: texts, plan, results (tests/apiserver/integration/test_memory.py).
@@ -94,6 +95,13 @@ class ApiServerSettings(ServerSettings):
         gt=0,
         le=100,
         description="Share of the work relative to the fleet's other servers; 1 is an ordinary share.",
+    )
+    runs_by: str = Field(
+        default="",
+        max_length=MAX_RUNS_BY_CHARS,
+        pattern=r"^((compose|systemd|launcher|kubernetes):\S+)?$",
+        description="What runs this server and its name there, for the commands of runbooks: compose:SERVICE, systemd:UNIT, "
+        "launcher:NAME or kubernetes:POD; empty: not said.",
     )
     _parts = field_validator("models", mode="before")(split_commas)
 

@@ -177,6 +177,7 @@ class Launcher:
             "APISERVER_CATALOG": str(self.plan.catalog),
             "APISERVER_MODELS": model,
             "APISERVER_DRAIN_SECONDS": "0",
+            "APISERVER_RUNS_BY": f"launcher:{log_name(f'apiserver-{model}')}",
         }
 
     def _proxy_settings(self, replicas: Mapping[str, str], redis_socket: Path) -> dict[str, str]:
@@ -219,8 +220,7 @@ class Launcher:
         """Return a child that was not started; its previous log becomes ``….log.1``."""
         logs = self.run_dir / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        # A model's name may have a slash.
-        log = logs / f"{name.replace('/', '_')}.log"
+        log = logs / f"{log_name(name)}.log"
         command = command or self.commands[kind]
         fork_server = self.fork_server if kind == "apiserver" else None
         child = ManagedProcess(
@@ -292,6 +292,11 @@ class Launcher:
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
         (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
+
+
+def log_name(name: str) -> str:
+    """Return a server's name in that of its log; a model's may have a slash."""
+    return name.replace("/", "_")
 
 
 async def answers(client: httpx.AsyncClient, url: str) -> bool:

@@ -25,7 +25,7 @@ WORKDIR /app
 COPY shared shared
 COPY proxy proxy
 COPY web web
-COPY docs/operations/runbooks.md docs/operations/
+COPY docs/operations docs/operations
 # For the check of all settings, without the rest of the API server (docker compose run --rm check).
 COPY apiserver/__init__.py apiserver/settings.py apiserver/
 COPY deploy/__init__.py deploy/

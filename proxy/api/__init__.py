@@ -6,6 +6,7 @@
 - ``compat/``: formats of other translation APIs.
 - ``pages``: web pages.
 - ``linked_files``: scripts and styles of pages, each with all that it imports.
+- ``runbooks``: operators' documents, which the status page shows.
 - ``glossaries``: callers' glossaries.
 - ``health``: health, languages, probes, usage.
 - ``fleet``: the fleet, its overrides, live status, and metrics.

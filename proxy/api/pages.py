@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, Field
 
 from proxy.api.linked_files import link
+from proxy.api.runbooks import add_runbooks
 from proxy.settings import ProxySettings
 from shared.http.static_file import IMMUTABLE, StaticFile
 from shared.protocol.errors import NotFoundError
@@ -122,9 +123,6 @@ def _redirect(target: str) -> Response:
 
 
 WEB_FOLDER: Final = Path(__file__).parents[2] / "web"
-# The status page shows its sections; the path is relative to the page's.
-RUNBOOKS_FILE: Final = WEB_FOLDER.parent / "docs/operations/runbooks.md"
-RUNBOOKS_PATH: Final = "/status/runbooks.md"
 
 
 class PageSource(NamedTuple):
@@ -145,8 +143,7 @@ def add_pages(app: FastAPI, config: PageConfig, *sources: PageSource) -> None:
         page = HtmlPage(source.path, (WEB_FOLDER / source.file).read_text(), assets.base, config)
         app.router.add_route(source.path, page.serve, include_in_schema=False)
     if STATUS_PAGE in sources:
-        runbooks = StaticFile(RUNBOOKS_FILE.read_bytes(), "text/markdown; charset=utf-8")
-        app.router.add_route(RUNBOOKS_PATH, runbooks.serve, include_in_schema=False)
+        add_runbooks(app)
     app.router.add_route(f"/{PREFIX}/{{path:path}}", assets.serve, include_in_schema=False)
 
 

@@ -22,7 +22,7 @@ Cause = Literal["down", "starting", "stopping", "drained", "stalled", "failing",
 
 
 class IssueCode(StrEnum):
-    """Code of an issue; stable."""
+    """Code of an issue, and name of its runbook; stable."""
 
     REDIS_AWAY = "redis-away"
     PAIR_UNAVAILABLE = "pair-unavailable"
@@ -41,38 +41,13 @@ class IssueCode(StrEnum):
     ENGINE_DIED = "engine-died"
 
 
-# Headings of docs/operations/runbooks.md.
-RUNBOOKS: Final[Mapping[IssueCode, str]] = {
-    IssueCode.REDIS_AWAY: "redis-is-away",
-    IssueCode.PAIR_UNAVAILABLE: "a-pair-is-unavailable",
-    IssueCode.PAIR_FAILING: "a-replica-is-failing",
-    IssueCode.REPLICA_DOWN: "a-replica-is-down",
-    IssueCode.REPLICA_STARTING: "a-replica-is-starting",
-    IssueCode.REPLICA_STALLED: "a-replica-is-failing",
-    IssueCode.REPLICA_FAILING: "a-replica-is-failing",
-    IssueCode.REPLICA_FULL: "a-replica-is-full",
-    IssueCode.REPLICA_PAIRS_MISSING: "a-replica-is-starting",
-    IssueCode.REPLICAS_MISSING: "replicas-are-missing",
-    IssueCode.REQUESTS_FAILING: "an-alert-came",
-    IssueCode.ANSWERS_SLOW: "an-alert-came",
-    IssueCode.OVERLOAD: "an-alert-came",
-    IssueCode.VERSIONS_DIFFER: "an-alert-came",
-    IssueCode.ENGINE_DIED: "an-engine-fails",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A level, its cause, and the code of what is wrong."""
+    """A level, its cause, and the code of what is wrong: also the page of docs/operations/runbooks/ that helps."""
 
     level: Level
     cause: Cause | None = None
     code: IssueCode | None = None
-
-    @property
-    def runbook(self) -> str | None:
-        """The runbook that helps."""
-        return None if self.code is None else RUNBOOKS[self.code]
 
 
 _BY_STATE: Final[Mapping[ReplicaState, Diagnosis]] = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from shared.languages import MAX_TAG_LENGTH
 from shared.protocol.errors import OK, OutcomeClass, outcome_class
 from shared.runtime.metrics import LATENCY_BUCKETS, Count, DurationHistogram, MetricFamily
 
@@ -18,8 +20,14 @@ MAX_CODES: Final = 8
 OTHER_CODE: Final = "other"
 # Ends the reason of requests that failed by their callers' choice.
 CHOSEN: Final = " (client)"
+# Slots of a minute, and the pairs of one that are told apart, the busiest first: 100 take at most 9 kB of a summary.
+MINUTE_SLOTS: Final = 6
+MAX_PAIRS: Final = 100
+MAX_LABEL_CHARS: Final = 2 * MAX_TAG_LENGTH + 1
 
 Amount = Annotated[int, Field(ge=0)]
+# By pair as asked: requests without clients' errors, and those that failed.
+PairCounts = dict[Annotated[str, Field(max_length=MAX_LABEL_CHARS)], tuple[Amount, Amount]]
 BucketIndex = Annotated[int, Field(ge=0, le=len(LATENCY_BUCKETS))]
 
 
@@ -42,20 +50,25 @@ class SlotFigures(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters at one moment: requests, and durations of successful ones."""
+    """Counters at one moment: requests by outcome and pair, and durations of successful ones."""
 
     outcomes: Mapping[tuple[str, OutcomeClass], int]
     buckets: Sequence[int]
+    pairs: PairCounts = field(default_factory=dict[str, tuple[int, int]])
 
     @classmethod
     def of(cls, requests: MetricFamily[Count], seconds: MetricFamily[DurationHistogram]) -> Totals:
         """Sum the counters ``requests`` and ``seconds`` of ``ServerMetrics``."""
         outcomes: Counter[tuple[str, OutcomeClass]] = Counter()
-        for (*_, outcome, kind), count in requests.items():
+        pairs: PairCounts = {}
+        for (pair, *_, outcome, kind), count in requests.items():
             outcomes[outcome, cast("OutcomeClass", kind)] += count.value
+            if kind != "client":
+                every, failed = pairs.get(pair, (0, 0))
+                pairs[pair] = every + count.value, failed + (count.value if kind == "failed" else 0)
         durations = [each.buckets for (_, outcome), each in seconds.items() if outcome == OK]
         empty = [0] * (len(LATENCY_BUCKETS) + 1)
-        return cls(outcomes, [sum(column) for column in zip(empty, *durations, strict=True)])
+        return cls(outcomes, [sum(column) for column in zip(empty, *durations, strict=True)], pairs)
 
     def since(self, before: Totals, slot: int) -> SlotFigures:
         """Return what was counted after ``before``."""
@@ -78,6 +91,23 @@ def reason_of(code: str, kind: OutcomeClass) -> str:
 def class_of_reason(reason: str) -> OutcomeClass:
     """Return the class of a reason."""
     return "client" if reason.endswith(CHOSEN) else outcome_class(reason)
+
+    def pairs_since(self, before: Totals) -> PairCounts:
+        """Return what was counted after ``before`` by pair."""
+        earlier = {pair: before.pairs.get(pair, (0, 0)) for pair in self.pairs}
+        return {
+            pair: (every - earlier[pair][0], failed - earlier[pair][1])
+            for pair, (every, failed) in self.pairs.items()
+            if every > earlier[pair][0]
+        }
+
+
+def summed_pairs(counts: Iterable[PairCounts]) -> PairCounts:
+    """Return sums by pair."""
+    sums: PairCounts = {}
+    for pair, (every, failed) in (item for each in counts for item in each.items()):
+        sums[pair] = sums.get(pair, (0, 0))[0] + every, sums.get(pair, (0, 0))[1] + failed
+    return sums
 
 
 def merged(figures: Iterable[SlotFigures]) -> dict[int, SlotFigures]:
@@ -142,6 +172,7 @@ class FigureRing:
         self._slot = slot_at(now)
         self._before = totals()
         self.slots: deque[SlotFigures] = deque(maxlen=SLOTS)
+        self._minute: deque[tuple[int, PairCounts]] = deque(maxlen=MINUTE_SLOTS)
 
     def close_slot(self, now: float) -> bool:
         """Close the open slot if its time is over; return whether.
@@ -156,10 +187,17 @@ class FigureRing:
             self.slots = deque((each for each in self.slots if each.slot < slot - 1), maxlen=SLOTS)
             self._slot = slot - 1
         self.slots.append(totals.since(self._before, self._slot))
+        self._minute.append((self._slot, totals.pairs_since(self._before)))
         while self.slots and self.slots[0].slot <= slot - 1 - SLOTS:
             self.slots.popleft()
         self._slot, self._before = slot, totals
         return True
+
+    def minute(self) -> PairCounts:
+        """Return the last closed minute by pair, the ``MAX_PAIRS`` busiest."""
+        last = self._slot - 1
+        sums = summed_pairs(pairs for slot, pairs in self._minute if last - MINUTE_SLOTS < slot <= last)
+        return dict(heapq.nlargest(MAX_PAIRS, sums.items(), key=lambda each: each[1]))
 
 
 def slot_at(now: float) -> int:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from proxy.status.diagnosis import RUNBOOKS, IssueCode
+from proxy.status.diagnosis import IssueCode
 
 # Of one proxy, the latest; each takes at most about 700 bytes.
 MAX_EVENTS: Final = 50
@@ -50,11 +50,6 @@ class EventMeaning:
     level: EventLevel
     text: str
     code: IssueCode | None = None
-
-    @property
-    def runbook(self) -> str | None:
-        """The runbook that helps."""
-        return None if self.code is None else RUNBOOKS[self.code]
 
 
 MEANINGS: Final[Mapping[FleetEventKind, EventMeaning]] = {

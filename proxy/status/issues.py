@@ -12,10 +12,8 @@ from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from proxy.status.diagnosis import LEVELS, IssueCode, Level, diagnose_pair, diagnosis_of, why_out
-from proxy.status.figure_ring import SlotFigures, class_of_reason, merged, quantile, summed
+from proxy.status.figure_ring import MINUTE_SLOTS, SlotFigures, class_of_reason, merged, quantile, summed
 
-# Slots of a minute, of which failures, refusals and slow answers are counted.
-MINUTE: Final = 6
 # Fewer, or a smaller share, are single requests.
 LEAST_REQUESTS: Final = 5
 LEAST_SHARE: Final = 0.02
@@ -85,8 +83,8 @@ def find_issues(
 def find_symptoms(figures: Iterable[SlotFigures], last: int, proxy_versions: Iterable[str]) -> list[Issue]:
     """Return what requests up to the slot ``last`` and proxies show."""
     by_slot = merged(figures)
-    minute = summed(last, (each for slot, each in by_slot.items() if last - MINUTE < slot <= last))
-    before = summed(last, (each for slot, each in by_slot.items() if slot <= last - MINUTE))
+    minute = summed(last, (each for slot, each in by_slot.items() if last - MINUTE_SLOTS < slot <= last))
+    before = summed(last, (each for slot, each in by_slot.items() if slot <= last - MINUTE_SLOTS))
     return [*_failures(minute), *_slowness(minute, before), *_versions("proxies", set(proxy_versions))]
 
 

@@ -165,6 +165,7 @@ class StatusMonitor:
             slots=list(self._ring.slots),
             events=list(self.detector.events),
             issues=self.issue_times.shared(),
+            pairs=self._ring.minute(),
         )
 
 

@@ -7,14 +7,15 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
-from proxy.status.figure_ring import SLOTS, SlotFigures
+from proxy.status.figure_ring import MAX_PAIRS, SLOTS, PairCounts, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent
 from proxy.status.issue_times import MAX_SHARED_ISSUES, SharedIssue
 from proxy.storage.connection import RedisConnection
 from proxy.storage.records import Codec, IndexedRecords
 from proxy.storage.redis_keys import RedisKeys
 
-# 90 slots of at most 400 bytes, 50 events of at most 700 and 64 issues of at most 350 in the worst case; usually 10 kB.
+# 90 slots of at most 400 bytes, 50 events of at most 700, 64 issues of at most 350 and 100 pairs of at most 90 in the worst
+# case; usually 10 kB.
 MAX_SUMMARY_BYTES: Final = 96 * 1024
 MAX_NAME_CHARS: Final = 300
 # Proxies that are shown, the latest first; their summaries take at most 3 MiB.
@@ -29,7 +30,10 @@ PAGE: Final = 1
 
 
 class ProxySummary(BaseModel):
-    """One proxy at ``at``: its start, figures, events and issues."""
+    """One proxy at ``at``: its start, figures, events and issues.
+
+    ``pairs`` are those of the last minute; None: earlier versions have none.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,6 +46,7 @@ class ProxySummary(BaseModel):
     slots: Annotated[list[SlotFigures], Field(max_length=SLOTS)]
     events: Annotated[list[FleetEvent], Field(max_length=MAX_EVENTS)]
     issues: Annotated[list[SharedIssue], Field(max_length=MAX_SHARED_ISSUES)] = Field(default_factory=list[SharedIssue])
+    pairs: Annotated[PairCounts, Field(max_length=MAX_PAIRS)] | None = None
 
 
 def encode(summary: ProxySummary) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RedisKeys:
-    """Names of all keys (docs/operations/runbooks.md), each with the prefix."""
+    """Names of all keys (docs/operations/runbooks/README.md), each with the prefix."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix

@@ -19,6 +19,8 @@ MAX_REPORTED_PAIRS: Final = 20_000
 MAX_REPORTED_MODELS: Final = 1000
 # A hundred times the ordinary share; operators may also give a hundredth. An infinite one would win every comparison.
 MAX_WEIGHT: Final = 100.0
+# A systemd unit's name has at most 255 characters.
+MAX_RUNS_BY_CHARS: Final = 300
 # Beyond all units, rates and seconds of a real server; sums of such figures stay finite.
 MAX_FIGURE: Final = 1e12
 
@@ -120,7 +122,8 @@ class ReplicaReport(BaseModel):
     """Answer to ``GET /report``; times are Unix seconds.
 
     ``replica_id`` is new at each start. ``weight`` is relative to other replicas'. ``pairs`` is empty if the proxy sent
-    their ``pairs_version``. ``engine_died_at``: when an engine died last, None: none did.
+    their ``pairs_version``. ``engine_died_at``: when an engine died last, None: none did. ``runs_by`` is what runs the server and
+    its name there, such as ``compose:apiserver-de``; None: it does not say.
     """
 
     replica_id: str
@@ -133,6 +136,7 @@ class ReplicaReport(BaseModel):
     pairs_version: str | None = None
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
     engine_died_at: Figure | None = None
+    runs_by: Annotated[str, Field(max_length=MAX_RUNS_BY_CHARS)] | None = None
 
     def find(self, pair: LanguagePair) -> PairReport | None:
         """Return what it says of a pair."""

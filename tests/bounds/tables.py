@@ -57,6 +57,7 @@ TABLES = {
     CLOSED: (
         "proxy.routing.language_detector._ServedSet._stand_ins",
         "proxy.routing.language_lists.LanguageLists._lists",
+        "proxy.status.figure_ring.FigureRing._minute",
         "proxy.status.figure_ring.FigureRing.slots",
         "proxy.status.figure_ring.SlotFigures.buckets",
         "proxy.status.figure_ring.SlotFigures.classes",

@@ -16,6 +16,7 @@ from tests.layout.source_tree import PRODUCT, ROOT, modules, parsed
 OF_THE_CODE = {
     "apiserver.engine.vllm_engine.VllmEngine.__init__": "sampling parameters: 64 of requests' options",
     "proxy.api.pages._assets": "files of the page",
+    "proxy.api.runbooks._documents": "files of the runbooks",
     "proxy.upstream.http_client.tls_context": "one",
     "shared.http.app_setup._keep_openapi_document.document": "one",
     "shared.http.openapi._static_file": "files of the page",

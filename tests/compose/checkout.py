@@ -20,7 +20,7 @@ PARTS = (
     "apiserver",
     "deploy",
     "docker-compose.yml",
-    "docs/operations/runbooks.md",
+    "docs/operations",
     "models",
     "proxy",
     "pyproject.toml",

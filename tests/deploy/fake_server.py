@@ -55,6 +55,7 @@ def report() -> dict[str, object]:
         "in_flight": 0,
         "pairs": {model: {**pair, "why": None if ready else "the canary failed"}},
         "models": {},
+        "runs_by": os.environ["APISERVER_RUNS_BY"],
     }
 
 

@@ -126,6 +126,9 @@ async def test_launcher_starts_reports_and_stops(site: Site, number: signal.Sign
         '{"text": "Where is the station?", "source_lang": "en", "target_lang": "de"}',
     ):
         assert words in said
+    server = read_environment(site.find_apiserver("en-de"))
+    name = server["APISERVER_RUNS_BY"].removeprefix("launcher:")
+    assert (site.folder / "run" / "logs" / f"{name}.log").exists()
     # Between fork and the end of exec a process has no mark.
     await wait_until(lambda: "sleep 1000" in "\n".join(site.processes.commands()), within=60)
     with Awake() as awake:

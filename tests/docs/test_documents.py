@@ -76,7 +76,7 @@ def test_everything_a_user_meets_is_documented() -> None:
     """Settings, metrics, codes and paths of the product; ``*_NAME`` is a setting of both servers."""
     text = "\n".join(
         path.read_text()
-        for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/*.md"), *ROOT.glob("docs/compat/*.md"))
+        for path in (*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/**/*.md"), *ROOT.glob("docs/compat/*.md"))
     )
     example = (ROOT / ".env.example").read_text()
     settings = set(re.findall(r"^#((?:PROXY|APISERVER)_[A-Z0-9_]+)=", example, re.MULTILINE))
@@ -92,7 +92,8 @@ def test_everything_a_user_meets_is_documented() -> None:
 
 
 def test_every_alert_has_a_runbook() -> None:
-    monitoring, runbooks = ((ROOT / f"docs/operations/{name}.md").read_text() for name in ("monitoring", "runbooks"))
+    folder = ROOT / "docs/operations"
+    monitoring, runbooks = ((folder / name).read_text() for name in ("monitoring.md", "runbooks/README.md"))
     alerts = set(re.findall(r"- alert: (\w+)", monitoring))
     assert alerts
     assert not {each for each in alerts if f"| `{each}` |" not in runbooks}

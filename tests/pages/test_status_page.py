@@ -75,6 +75,68 @@ async def test_dead_replica_is_shown_with_its_words_and_its_return(tab: Tab) -> 
         await tab.gone(".issues >> text=is down")
 
 
+async def test_runbook_opens_whole_and_filled_in(tab: Tab) -> None:
+    one, two = FakeReplica("en>de", name="0a1b2c3d4e5f-1"), FakeReplica("en>fr", name="two")
+    one.runs_by = "compose:apiserver-de"
+    async with replicas(one, two), proxy([one, two]) as running:
+        for each in (one, two):
+            await running.sees(each, "ready")
+            await each.stop()
+            await running.sees(each, "down", 60)
+        await tab.open(f"{running.url}/status")
+        await tab.click(f'.issues li:has-text("{one.url} is down") .runbook')
+        await tab.sees("#runbook-dialog h3", "A replica is down")
+        await tab.sees("#runbook-dialog", "By cause")
+        assert await tab.axe() == []
+        commands: list[str] = await tab.run(
+            "[...document.querySelectorAll('.command code')].map(each => each.textContent)"
+        )
+        assert "docker logs --since 10m 0a1b2c3d4e5f" in commands
+        assert f"curl -s -m 2 {one.url}/readyz" in commands
+        assert not [each for each in commands if "journalctl" in each or ".run/" in each]
+        await tab.click('.command:has-text("docker logs") .copy')
+        await tab.sees('.command:has-text("docker logs") .copy', "Copied")
+        assert await tab.run("navigator.clipboard.readText()") == "docker logs --since 10m 0a1b2c3d4e5f"
+        await tab.press("Escape")
+        await tab.gone("#runbook-dialog")
+        await tab.click(f'.issues li:has-text("{two.url} is down") .runbook')
+        await tab.sees(".command mark", "NAME")
+        await tab.sees(".command", "journalctl")
+
+
+async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):  # without Redis
+        page = f"{running.url}/status"
+        await tab.open(f"{running.url}/")
+        await tab.open(page)
+        await tab.click(".issues .runbook")
+        await tab.sees("#runbook-dialog h3", "Redis is away")
+        assert (
+            await tab.run("[...document.querySelectorAll('article a')].some(each => each.textContent == 'glossaries')")
+            is False
+        )
+        await tab.click("article a:has-text('import the backup')")
+        await tab.sees("#runbook-dialog h3", "Back up and restore keys")
+        await tab.until("document.querySelector('h4:nth-of-type(2)').getBoundingClientRect().top < innerHeight")
+        await tab.page.go_back()
+        await tab.sees("#runbook-dialog h3", "Redis is away")
+        await tab.click("article a:has-text('its disk is full')")
+        await tab.sees("#runbook-dialog h3", "Runbooks")
+        await tab.press("Escape")
+        await tab.gone("#runbook-dialog")
+        await tab.until(f"location.href === '{page}'")
+        await tab.page.go_back()
+        assert tab.page.url == f"{running.url}/", "the entry below the status page"
+        await tab.page.go_forward()
+        await tab.sees("#connection.live")
+        await tab.gone("#runbook-dialog")
+        await tab.open(f"{page}#runbook=runbooks%2Foverload.md")
+        await tab.sees("#runbook-dialog h3", "Overload")
+        await tab.click("#close-runbook")
+        await tab.gone("#runbook-dialog")
+        await tab.until(f"location.href === '{page}'")
+
+
 async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
     async with fleet_of("en>de", name="one") as (running, _):
         for number in range(5):
@@ -145,6 +207,71 @@ async def test_operator_drains_and_resumes_after_confirming(tab: Tab, redis: Red
         await tab.gone(row(one))
         await tab.sees("#replicas-title:focus")
         await tab.sees(row(two), "ready")
+
+
+async def test_drain_of_the_last_replica_is_asked_twice(tab: Tab, redis: RedisServer) -> None:
+    one, two = FakeReplica("en>de", "en>fr", name="one"), FakeReplica("en>de", name="two")
+    async with replicas(one, two), proxy([one, two], redis.url, operator_token=TOKEN) as running:
+        await running.sees(one, "ready")
+        await running.sees(two, "ready")
+        await tab.open(f"{running.url}/status")
+        await tab.click(f"{row(two)} .opener")
+        await tab.click(".details .drain")
+        await give_token(tab, TOKEN)
+        await tab.sees("#effect", "No pair loses its last ready replica.")
+        await tab.click("#cancel-change")
+        await tab.click(f"{row(two)} .opener")
+        await tab.click(f"{row(one)} .opener")
+        await tab.click(".details .drain")
+        await tab.sees("#effect", "It is the last ready replica of en-fr.")
+        await tab.click("#confirm-change")
+        await tab.sees("#sure", "Do it nevertheless?")
+        assert await tab.axe() == []
+        assert not [url for method, url in tab.requests if method == "POST"]
+        await tab.click("#confirm-change:has-text('Drain nevertheless')")
+        await tab.sees(".changed", "is drained.")
+        await tab.sees(".issues", f"An operator drained {one.url}.")
+        await tab.sees('table.pairs tr:has-text("en-fr")', f"An operator drained {one.url}.")
+        assert await tab.axe() == []
+        await tab.click('table.pairs tr:has-text("en-fr") .resume')
+        await tab.click("#confirm-change")
+        await tab.sees(row(one), "ready")
+        await tab.sees(".changed", "is resumed.")
+        admin = running.context.fleet.admin
+        await admin.drain(one.url)
+        await tab.sees(row(one), "drained")
+        await tab.gone(".changed >> text=is resumed.")
+
+
+async def test_many_ready_replicas_are_folded_and_filtered(tab: Tab) -> None:
+    fakes = [FakeReplica("en>de", name=f"fake-{number}") for number in range(14)]
+    async with replicas(*fakes), proxy(fakes) as running:
+        for each in fakes:
+            await running.sees(each, "ready")
+        await fakes[0].stop()
+        await running.sees(fakes[0], "down", 60)
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#ready-replicas", "13 ready")
+        await tab.sees(row(fakes[0]), "down")
+        await tab.gone(row(fakes[5]))
+        assert await tab.axe() == []
+        await tab.type("#replica-filter", str(fakes[5].port))
+        await tab.sees(row(fakes[5]), "ready")
+        await tab.gone(row(fakes[0]))
+        await tab.fill("#replica-filter", "")
+        await tab.click("#ready-replicas")
+        await tab.sees(row(fakes[13]), "ready")
+        await tab.click("#ready-replicas")
+        await tab.gone(row(fakes[13]))
+
+
+async def test_traffic_and_failures_are_shown_by_pair(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):
+        await running.translate("Hello")
+        await tab.open(f"{running.url}/status")
+        await tab.sees("table.pairs thead", "Failed/min")
+        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '1'")
+        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
 
 
 async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServer, tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ class FakeReplica:
         self.revision: str | None = "1"  # of its model
         self.canary: str | None = None  # the text it names for trying it out; such requests are only counted
         self.canaries = 0
+        self.runs_by: str | None = None  # what it says that runs it; None: as API servers said before
         self.confidence = 0.8  # of each text, where asked for
         self.uncertain: list[tuple[int, int]] | None = None  # of each translation, where its confidence is asked for
         self.requests: list[Received] = []
@@ -243,6 +244,7 @@ class FakeReplica:
             "weight": self.weight,
             "pairs": pairs,
             **version,
+            **({"runs_by": self.runs_by} if self.runs_by else {}),
             "models": {f"model-{self.name}": self._model(), **self.models},
         }
 

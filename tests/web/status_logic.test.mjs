@@ -4,13 +4,11 @@ import test from "node:test";
 
 import { INTERFACE_LANGUAGES } from "../../web/common/strings.js";
 import { createFormat } from "../../web/status/logic/format.js";
-import { anchorOf, findSection, readInline } from "../../web/status/logic/runbook.js";
 import { MAX_REASONS, SHADES, answered, latestSlot, reasonRates, requestRates, singlePoints, slotTimes } from "../../web/status/logic/traffic.js";
 import { verdictOf } from "../../web/status/logic/verdict.js";
 
 const ROOT = new URL("../../", import.meta.url);
 const STATUS_PAGE = new URL("web/status/", ROOT);
-const RUNBOOKS = readFileSync(new URL("docs/operations/runbooks.md", ROOT), "utf-8");
 
 test("the verdict is as bad as the worst issue", () => {
   const fresh = { level: "fresh" };
@@ -54,34 +52,6 @@ test("charts have rates by class, and the most frequent reasons", () => {
   assert.deepEqual(reasons.slice(0, 3).map((each) => each.class), ["failed", "refused", "client"], "the last one is unknown");
   assert.ok(reasons.every(({ name, shade }) => shade === name.length % SHADES), "the name alone decides on its shade");
   assert.deepEqual(singlePoints([1, null, 2, 3, null, 4, null, 0]), [0, 5, 7]);
-});
-
-test("runbooks are found by the anchors that the proxy sends", () => {
-  const sources = ["proxy/status/diagnosis.py"];
-  const named = sources.flatMap((file) => readFileSync(new URL(file, ROOT), "utf-8").match(/"(a|an|redis|replicas)(-[a-z]+)+"/g) ?? []);
-  const anchors = new Set(named.map((each) => each.slice(1, -1)).filter((each) => /-(is|are|came|fails)/.test(each)));
-  assert.ok(anchors.size >= 5);
-  for (const anchor of anchors) assert.ok(findSection(RUNBOOKS, anchor)?.blocks.length, anchor);
-  assert.equal(findSection(RUNBOOKS, "nothing"), null);
-  assert.equal(anchorOf("What, and `how`?"), "what-and-how");
-});
-
-test("a runbook becomes blocks, and never HTML", () => {
-  const { blocks } = findSection("## A b\n\n1. one `x`\n2. **two**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```sh\n<b> ls\n```\nlast\nline\n## C\n", "a-b");
-  assert.deepEqual(blocks, [
-    { kind: "list", items: ["one `x`", "**two**"] },
-    { kind: "table", items: [["a", "b"], ["1", "2"]] },
-    { kind: "code", lines: ["<b> ls"] },
-    { kind: "paragraph", text: "last line" },
-  ]);
-  assert.deepEqual(readInline("see [`x.md`](x.md#y), **now** `z`"), [
-    { kind: "text", text: "see " },
-    { kind: "link", text: "x.md", target: "x.md#y" },
-    { kind: "text", text: ", " },
-    { kind: "strong", text: "now" },
-    { kind: "text", text: " " },
-    { kind: "code", text: "z" },
-  ]);
 });
 
 const zone = (language) =>

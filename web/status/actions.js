@@ -1,6 +1,8 @@
 // What a person can do on the page; each action changes the state.
 
 import { readStored, writeStored } from "../common/storage.js";
+import { readDocument } from "./logic/runbook.js";
+import { leaveRunbook } from "./runbook_history.js";
 import { SETTINGS } from "./state.js";
 
 /**
@@ -42,6 +44,8 @@ export function createActions({ store, client, local, showLanguage }) {
       store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
       focusOn(`replica-${url}`);
     },
+    filterReplicas: (replicaFilter) => store.update({ replicaFilter }),
+    showReadyReplicas: () => store.update({ showsReadyReplicas: !store.state.showsReadyReplicas }),
     showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
     showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),
 
@@ -57,15 +61,32 @@ export function createActions({ store, client, local, showLanguage }) {
     ask(action, url) {
       store.update({ change: { action, url }, changed: null, asksForToken: !store.state.token });
     },
-    confirm: () => !store.state.isChanging && change(),
+    confirm(asksAgain) {
+      if (asksAgain) store.update({ change: { ...store.state.change, isWarned: true } });
+      else if (!store.state.isChanging) change();
+    },
     cancel: () => store.update({ change: null }),
     closeChanged: () => store.update({ changed: null }),
 
     async openRunbook(runbook) {
-      store.update({ runbook });
-      if (runbook === null || store.state.runbookText !== null) return;
-      const runbookText = await client.runbooks().catch(() => null);
-      store.update({ runbookText });
+      store.update({ runbook, copied: null });
+      if (runbook === null || store.state.documents.get(runbook.path)) return;
+      const document = await client.document(runbook.path).then(readDocument, () => null);
+      store.update({ documents: new Map(store.state.documents).set(runbook.path, document) });
+    },
+    closeRunbook() {
+      store.update({ runbook: null });
+      leaveRunbook();
+    },
+    /** Copies what an element says; without TLS browsers have no clipboard object. */
+    async copy(element) {
+      try {
+        await navigator.clipboard.writeText(element.textContent);
+      } catch {
+        getSelection().selectAllChildren(element);
+        document.execCommand("copy");
+      }
+      store.update({ copied: element.textContent });
     },
 
     async chooseInterfaceLanguage(language) {

@@ -7,14 +7,15 @@ import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
 import { arrival, freshness } from "./logic/freshness.js";
+import { presentOutcome } from "./logic/replica_list.js";
 import { tabOf, verdictOf } from "./logic/verdict.js";
+import { enterRunbook, openHistory } from "./runbook_history.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
 import english from "./strings/en.json" with { type: "json" };
 import { PageView } from "./views/page_view.js";
 
 const STRINGS = new URL("./strings/", import.meta.url).href;
-const RUNBOOK = "#runbook=";
 const ICONS = new URL("./icons/", import.meta.url).href;
 /** How often times that pass are shown again. */
 const TICK_MS = 1000;
@@ -33,7 +34,7 @@ const client = new StatusClient({
   base: location.href,
   token: () => store.state.token,
   clock: { setTimeout: (call, wait) => setTimeout(call, wait), clearTimeout: (timer) => clearTimeout(timer) },
-  onStatus: (status) => store.update({ status, arrived: arrival(status, clock()) }),
+  onStatus: (status) => store.update({ status, arrived: arrival(status, clock()), changed: presentOutcome(store.state.changed, status) }),
   onAlive: (times) => store.update({ arrived: arrival(times, clock()) }),
   onState: (connection, problem) => {
     const isLocked = connection === "locked";
@@ -72,7 +73,7 @@ function noteTexts(found, language) {
 }
 
 function openRunbook() {
-  actions.openRunbook(location.hash.startsWith(RUNBOOK) ? location.hash.slice(RUNBOOK.length) : null);
+  actions.openRunbook(enterRunbook());
 }
 
 client.start(); // beside the texts, not after them
@@ -83,4 +84,5 @@ window.addEventListener("popstate", openRunbook);
 for (const change of ["online", "offline"]) window.addEventListener(change, () => client.start());
 document.addEventListener("visibilitychange", () => store.update({})); // a hidden tab's timers may wait a minute
 setInterval(() => store.update({}), TICK_MS);
+openHistory();
 openRunbook();

@@ -29,12 +29,15 @@ export function initialState({ config, local }) {
     isTokenRefused: false,
     /** URLs of the replicas whose details are open. */
     openReplicas: new Set(),
+    replicaFilter: "",
+    showsReadyReplicas: false,
     showsAllPairs: false,
     showsAllEvents: false,
-    /** Heading of the runbook that is shown, and its text. */
+    /** The document that is shown, `{path, subject, at}`, those that were read, by path, and the command that was copied. */
     runbook: null,
-    runbookText: null,
-    /** A change that waits for its confirmation: `{action, url}`. */
+    documents: new Map(),
+    copied: null,
+    /** A change that waits for its confirmation: `{action, url, isWarned}`. */
     change: null,
     isChanging: false,
     /** The outcome of the last change: `{action, url, problem}`. */

@@ -112,9 +112,9 @@ export class StatusClient {
     await this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
   }
 
-  /** Returns the runbooks, a Markdown text. */
-  runbooks() {
-    return this.#ask("status/runbooks.md", {}, (response) => response.text(), ANSWER_MS);
+  /** Returns a document of operators, a Markdown text. */
+  document(path) {
+    return this.#ask(`status/docs/${path}`, {}, (response) => response.text(), ANSWER_MS);
   }
 
   /** Returns what `read` makes of an answer; both have one time limit. */

@@ -12,8 +12,15 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from proxy.api.views.issue_view import MAX_ISSUES, HealthIssue, IssueLine, health_issues, issue_lines
-from proxy.api.views.replica_view import ReplicaHealth, ReplicaLine, ReplicaStatus, ReplicaView, SharedPairFields
-from proxy.api.views.traffic_view import EventLine, ProxyLine, Traffic, event_lines, proxy_line, traffic
+from proxy.api.views.replica_view import (
+    ReplicaHealth,
+    ReplicaLine,
+    ReplicaStatus,
+    ReplicaView,
+    SharedPairFields,
+    SolePairs,
+)
+from proxy.api.views.traffic_view import EventLine, PairTraffic, ProxyLine, Traffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import ProxyContext
@@ -23,7 +30,7 @@ from proxy.fleet.overrides import Override
 from proxy.fleet.registry import Registry
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.diagnosis import LEVELS, RUNBOOKS, IssueCode, Level, diagnose_pair
+from proxy.status.diagnosis import LEVELS, IssueCode, Level, diagnose_pair
 from proxy.status.issue_times import DatedIssue
 from shared.version import VERSION
 
@@ -109,6 +116,20 @@ def pair_lines(snapshot: Snapshot, local_stats: LocalStats) -> dict[str, dict[st
         }
         for pair, urls in snapshot.ready.items()
     }
+
+
+def sole_pairs(
+    snapshot: Snapshot, local_stats: LocalStats, pairs: Mapping[str, Mapping[str, int]]
+) -> dict[str, list[str]]:
+    """Return the pairs of which a replica is the last one, by its URL; ``pairs``: their lines."""
+    sole: dict[str, list[str]] = {}
+    for pair, urls in snapshot.ready.items():
+        counts = pairs[str(pair)]
+        if counts["ready"] - counts["failing"] == 1:
+            failing = failing_replicas(local_stats, pair, snapshot) if counts["failing"] else ()
+            for url in (url for url in urls if url not in failing):
+                sole.setdefault(url, []).append(str(pair))
+    return sole
 
 
 def fleet_status(
@@ -210,6 +231,10 @@ def _change_line(override: Override) -> ChangeLine:
 # Lines of a large fleet, the worst first.
 MAX_REPLICAS: Final = 200
 MAX_PAIRS: Final = 500
+# That are named, of one replica.
+MAX_SOLE_PAIRS: Final = 8
+# That are named, of one pair; all of them would take a button each.
+MAX_DRAINED: Final = 4
 
 
 class PairStatus(BaseModel):
@@ -226,6 +251,11 @@ class PairStatus(BaseModel):
         description="Unix time at which it was lost or came back last; null: not since this proxy's start."
     )
     at_least: bool = Field(description="Whether it was lost before ``since``, when this proxy started.")
+    requests: int | None = Field(
+        description="Of the last minute, as asked, at all proxies, without clients' errors; null: not known."
+    )
+    failed: int | None = Field(description="Those of them that failed.")
+    drained: list[str] = Field(description="Where none is ready: replicas of it that an operator drained.")
 
 
 class FleetStatus(BaseModel):
@@ -267,7 +297,8 @@ class StatusView:
         summaries = [own, *parts.status.monitor.others]
         pairs = pair_lines(registry.snapshot, parts.local_stats)
         redis_error, services = registry.redis_error, registry.services
-        replicas, pair_statuses = self._replicas(), self._pairs(pairs)
+        asked = PairTraffic.of(summaries, self.now)
+        replicas, pair_statuses = self._replicas(pairs, asked), self._pairs(pairs, asked)
         authenticator, issues = parts.keys.authenticator, parts.status.monitor.issues(registry.snapshot)
         return FleetStatus(
             status=fleet_status(registry.snapshot, pairs, services, redis_error),
@@ -275,7 +306,7 @@ class StatusView:
             proxy=own.name,
             can_operate=authenticator.on or bool(parts.settings.operator_token.get_secret_value()),
             redis=RedisHealth(up=redis_error is None, error=redis_error),
-            redis_runbook=None if redis_error is None else RUNBOOKS[IssueCode.REDIS_AWAY],
+            redis_runbook=None if redis_error is None else IssueCode.REDIS_AWAY,
             issues=issue_lines(issues),
             more_issues=max(0, len(issues) - MAX_ISSUES),
             proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
@@ -288,7 +319,7 @@ class StatusView:
             events=event_lines({each.name: each.events for each in summaries}),
         )
 
-    def _pairs(self, pairs: Mapping[str, Mapping[str, int]]) -> list[PairStatus]:
+    def _pairs(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[PairStatus]:
         registry = self.parts.fleet.registry
         expected = self.parts.status.expectations.expected(registry.snapshot, registry.services)
         by_label = {str(pair): count for pair, count in expected.items()}
@@ -297,27 +328,52 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
-        monitor = self.parts.status.monitor
-        return [
-            PairStatus(
-                pair=label,
-                level=each.level,
-                runbook=each.runbook,
-                expected=by_label[label],
-                **pairs[label],
-                since=(since := monitor.since(each.code, label)) and round(since.at, 1),
-                at_least=since is not None and since.at_least,
+        snapshot, monitor, lines = registry.snapshot, self.parts.status.monitor, list[PairStatus]()
+        drained = {
+            url: {str(pair) for pair in each.report.pairs.by_pair}
+            for url, each in snapshot.replicas.items()
+            if each.drained and each.report
+        }
+        for each, label in found[:MAX_PAIRS]:
+            requests, failed = asked.find(label)
+            urls = [] if pairs[label]["ready"] else [url for url, labels in drained.items() if label in labels]
+            since = monitor.since(each.code, label)
+            lines.append(
+                PairStatus(
+                    pair=label,
+                    level=each.level,
+                    runbook=each.code,
+                    expected=by_label[label],
+                    requests=requests,
+                    failed=failed,
+                    drained=urls[:MAX_DRAINED],
+                    **pairs[label],
+                    since=since and round(since.at, 1),
+                    at_least=since is not None and since.at_least,
+                )
             )
-            for each, label in found[:MAX_PAIRS]
-        ]
+        return lines
 
-    def _replicas(self) -> list[ReplicaStatus]:
+    def _replicas(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[ReplicaStatus]:
         registry = self.parts.fleet.registry
         snapshot = registry.snapshot
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
+        sole = sole_pairs(snapshot, self.parts.local_stats, pairs)
         monitor = self.parts.status.monitor
-        lines = [view.status(registry.names.get(view.replica.url, ()), registry.configured, monitor) for view in shown]
+        lines = [
+            view.status(
+                registry.names.get(url := view.replica.url, ()),
+                registry.configured,
+                SolePairs(
+                    pairs=(labels := sole.get(url, []))[:MAX_SOLE_PAIRS],
+                    more=max(0, len(labels) - MAX_SOLE_PAIRS),
+                    requests=asked.requests(labels),
+                ),
+                monitor,
+            )
+            for view in shown
+        ]
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from proxy.status.diagnosis import RUNBOOKS, IssueCode, Level
+from proxy.status.diagnosis import IssueCode, Level
 from proxy.status.issue_times import DatedIssue, Since
 
 # The worst ones; of more, operators see how many.
@@ -30,7 +30,6 @@ class IssueLine(HealthIssue):
     level: Level = Field(description="bad: callers notice it or will.")
     why: str | None
     figures: dict[str, float]
-    runbook: str = Field(description="Heading of docs/operations/runbooks.md.")
 
 
 def since_fields(since: Since | None) -> dict[str, Any]:
@@ -56,7 +55,6 @@ def issue_lines(issues: Iterable[DatedIssue]) -> list[IssueLine]:
             level=issue.level,
             why=issue.why[:MAX_WHY_CHARS] if issue.why else None,
             figures=dict(issue.figures),
-            runbook=RUNBOOKS[issue.code],
         )
         for issue, subject, since in list(issues)[:MAX_ISSUES]
     ]

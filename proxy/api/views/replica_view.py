@@ -116,6 +116,14 @@ class PairOfReplica(BaseModel):
     breaker: str | None
 
 
+class SolePairs(BaseModel):
+    """Pairs of which a replica is the last ready one, without those that fail."""
+
+    pairs: list[str]
+    more: int = 0
+    requests: int | None = Field(default=0, description="Theirs of the last minute, as asked; null: not known.")
+
+
 class ReplicaStatus(BaseModel):
     """One replica as this proxy sees it."""
 
@@ -126,7 +134,7 @@ class ReplicaStatus(BaseModel):
     state: ReplicaState
     cause: Cause | None = Field(description="What the level comes from; null: nothing is wrong.")
     why: str | None
-    runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
+    runbook: str | None = Field(description="Page of docs/operations/runbooks/.")
     drained: bool
     since: float | None = Field(description="Unix time of the beginning of its state; null: before this proxy's start.")
     at_least: bool = Field(description="Whether it may have begun before ``since``.")
@@ -134,6 +142,7 @@ class ReplicaStatus(BaseModel):
     restarts: int = Field(description="Starts of its server that this proxy saw.")
     version: str | None
     replica_id: str | None
+    runs_by: str | None = Field(description="What runs it and its name there, as it says: compose:apiserver-de.")
     reported_at: float | None = Field(description="Unix time of its last report, if that is more than 5 s ago.")
     in_flight: int | None = Field(description="Texts in flight there, by its last report; null: unknown.")
     load: int = Field(description="Texts that this proxy counts as its load when it selects.")
@@ -145,6 +154,7 @@ class ReplicaStatus(BaseModel):
     models: list[ModelStatus]
     pairs: list[PairOfReplica] = Field(description="Those that are not ready or fail first.")
     more_pairs: int
+    sole: SolePairs
 
 
 @dataclass(slots=True)
@@ -217,7 +227,7 @@ class ReplicaView:
         )
 
     def status(
-        self, names: Sequence[str], configured: Collection[str], monitor: StatusMonitor | None = None
+        self, names: Sequence[str], configured: Collection[str], sole: SolePairs, monitor: StatusMonitor | None = None
     ) -> ReplicaStatus:
         """Return its line with what is wrong and what helps, within limits."""
         replica, stats, line = self.replica, self._stats, self.line(names, configured)
@@ -230,11 +240,12 @@ class ReplicaView:
             level=found.level,
             cause=found.cause,
             why=line.why[:MAX_WHY_CHARS] if line.why else None,
-            runbook=found.runbook,
+            runbook=found.code,
             started_at=report and round(report.started_at, 1),
             **_times(replica.url, found.code, monitor),
             version=report and report.version,
             replica_id=report and report.replica_id,
+            runs_by=report and report.runs_by,
             reported_at=None if is_fresh or reported_at is None else round(reported_at, 1),
             in_flight=report.in_flight if report is not None and replica.state is not ReplicaState.DOWN else None,
             load=self.local_stats.load(replica.url, self.snapshot),
@@ -246,6 +257,7 @@ class ReplicaView:
                 for label, each in pairs[:MAX_PAIRS_OF_REPLICA]
             ],
             more_pairs=max(0, len(pairs) - MAX_PAIRS_OF_REPLICA),
+            sole=sole,
         )
 
     def _is_ready(self, pair: PairReport) -> bool:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, get_args
 
 from pydantic import BaseModel, Field
 
-from proxy.status.figure_ring import OTHER_CODE, SLOT_SECONDS, SLOTS, SlotFigures, class_of_reason, merged, quantile
+from proxy.status.figure_ring import (
+    MAX_PAIRS,
+    OTHER_CODE,
+    SLOT_SECONDS,
+    SLOTS,
+    PairCounts,
+    SlotFigures,
+    class_of_reason,
+    merged,
+    quantile,
+    summed_pairs,
+)
 from proxy.status.fleet_event import MEANINGS, EventLevel, FleetEvent, FleetEventKind, merge_events
 from proxy.status.monitor import SILENT_SECONDS
 from proxy.status.summary_store import ProxySummary
@@ -44,7 +56,7 @@ class EventLine(BaseModel):
     text: str
     why: str | None
     after_s: float | None = Field(description="Of an end: seconds that it had lasted; null: unknown.")
-    runbook: str | None = Field(description="Heading of docs/operations/runbooks.md.")
+    runbook: str | None = Field(description="Page of docs/operations/runbooks/.")
     proxies: list[str]
 
 
@@ -76,6 +88,31 @@ def traffic(summaries: Iterable[ProxySummary], last: int) -> Traffic:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PairTraffic:
+    """Requests of the last minute by pair as asked; null: not known."""
+
+    counts: PairCounts
+    is_whole: bool
+
+    @classmethod
+    def of(cls, summaries: Iterable[ProxySummary], now: float) -> PairTraffic:
+        """Sum the figures of the proxies that are not silent."""
+        told = [each.pairs for each in summaries if now - each.at <= SILENT_SECONDS]
+        is_whole = all(pairs is not None and len(pairs) < MAX_PAIRS for pairs in told)
+        return cls(summed_pairs(pairs or {} for pairs in told), is_whole)
+
+    def find(self, label: str) -> tuple[int | None, int | None]:
+        """Return a pair's requests, and those of them that failed."""
+        nothing = (0, 0) if self.is_whole else (None, None)
+        return self.counts.get(label, nothing)
+
+    def requests(self, labels: Iterable[str]) -> int | None:
+        """Return the requests of several pairs."""
+        counts = [self.find(label)[0] for label in labels]
+        return None if None in counts else sum(filter(None, counts))
+
+
 def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[EventLine]:
     """Return all proxies' events, the latest first."""
     lines: list[EventLine] = []
@@ -90,7 +127,7 @@ def event_lines(events_by_proxy: Mapping[str, Iterable[FleetEvent]]) -> list[Eve
                 text=meaning.text.format(event.subject) + _after(event.after_s),
                 why=event.why,
                 after_s=event.after_s,
-                runbook=meaning.runbook,
+                runbook=meaning.code,
                 proxies=shared.proxies,
             )
         )

@@ -307,8 +307,14 @@ def test_settings_reach_only_their_service() -> None:
     assert not [name for name, service in SERVICES.items() if "env_file" in service and name != "check"]
 
 
+def test_api_servers_say_that_compose_runs_them() -> None:
+    for name in API_SERVERS:
+        runs_by = SERVICES[name]["environment"]["APISERVER_RUNS_BY"]
+        assert apiserver.settings.ApiServerSettings(runs_by=runs_by).runs_by == f"compose:{name}"
+
+
 def test_settings_without_a_value_are_passed_on() -> None:
-    fixed = {"HOST", "PORT", "REPLICAS", "REDIS_URL", "KEYS", "TRUSTED_PROXIES", "OPEN", "CATALOG", "MODELS"}
+    fixed = {"HOST", "PORT", "REPLICAS", "REDIS_URL", "KEYS", "TRUSTED_PROXIES", "OPEN", "CATALOG", "MODELS", "RUNS_BY"}
     for name in ("proxy", *API_SERVERS):
         given = {each for each, value in SERVICES[name]["environment"].items() if value is not None}
         assert {each.partition("_")[2] for each in given} <= fixed

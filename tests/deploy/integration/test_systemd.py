@@ -69,6 +69,14 @@ def test_verify_would_see_a_mistake(tmp_path: Path) -> None:
     assert "pyton" in said
 
 
+def test_api_servers_say_that_systemd_runs_them() -> None:
+    """The last of the unit's variables; %n is the unit's name."""
+    given = read("pairway-apiserver@.service")["Service"]["Environment"].partition("=")
+    assert given == ("APISERVER_RUNS_BY", "=", "systemd:%n")
+    name = SERVERS["pairway-apiserver@.service"][0]
+    assert ApiServerSettings(runs_by=given[2].replace("%n", name)).runs_by == f"systemd:{name}"
+
+
 @pytest.mark.parametrize("template", SERVERS)
 def test_wrong_settings_are_not_tried_again(template: str) -> None:
     service = read(template)["Service"]

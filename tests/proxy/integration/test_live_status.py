@@ -175,7 +175,7 @@ async def test_status_without_redis_shows_its_own(own_redis: RedisServer) -> Non
             raise AssertionError("the stream ended")
 
         shown = await within_awake(until_redis(up=False), 15)
-        assert (shown["redis_runbook"], shown["status"]) == ("redis-is-away", "degraded")
+        assert (shown["redis_runbook"], shown["status"]) == ("redis-away", "degraded")
         assert shown["replicas"][0]["level"] == "ok"
         own_redis.start()
         await within_awake(until_redis(up=True), 15)

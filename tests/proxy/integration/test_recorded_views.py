@@ -51,6 +51,7 @@ class Fleet:
         self.ready = FakeReplica("en>de", "en>fr", name="ready")
         self.ready.foreign_load = 3
         self.ready.models = {"second": {**_idle(), "running": 2, "kv_used": 0.256, "steps": 7, "revision": None}}
+        self.ready.runs_by = "compose:apiserver-de"
         self.partly = FakeReplica("en>de", "de>en", name="partly")
         self.partly.pairs["de>en"] = False
         self.partly.ranks["en>de"] = 1
@@ -152,7 +153,7 @@ def _without_times(name: str, value: Any) -> Any:
         return f"<{name}>"
     if name == "breaker" and value not in {None, "closed"}:
         return "<open>"  # a trial may be due
-    if name in {"requests", "outcomes", "p50_s", "p95_s"}:
+    if name in {"requests", "failed", "outcomes", "p50_s", "p95_s"}:
         return f"<{name}>"
     return plain(value)
 

@@ -7,6 +7,8 @@ import pytest
 from proxy.metrics import ProxyMetrics
 from proxy.status.figure_ring import (
     MAX_CODES,
+    MAX_PAIRS,
+    MINUTE_SLOTS,
     OTHER_CODE,
     SLOT_SECONDS,
     SLOTS,
@@ -155,6 +157,37 @@ def test_ring_keeps_15_minutes() -> None:
     assert (ring.slots[-1].slot - ring.slots[0].slot + 1) * SLOT_SECONDS == 900
     ring.close_slot(START + 100_000)
     assert len(ring.slots) == 0, "all are too old"
+
+
+def test_minute_counts_requests_and_failures_by_pair() -> None:
+    metrics = ProxyMetrics()
+    count(metrics, "ok", times=9)  # before the ring
+    ring = FigureRing(lambda: totals(metrics), START)
+    count(metrics, "ok", times=2)
+    count(metrics, "overloaded")
+    count(metrics, "replica-failed")
+    count(metrics, "invalid-request", times=5)
+    count(metrics, "ok", pair="en-fr")
+    assert ring.minute() == {}, "its slot is open"
+    ring.close_slot(START + 10)
+    count(metrics, "ok", pair="en-fr")
+    for slot in range(2, MINUTE_SLOTS + 1):
+        ring.close_slot(START + slot * SLOT_SECONDS)
+    assert ring.minute() == {"en-de": (4, 1), "en-fr": (2, 0)}
+    ring.close_slot(START + (MINUTE_SLOTS + 1) * SLOT_SECONDS)
+    assert ring.minute() == {"en-fr": (1, 0)}
+    ring.close_slot(START + 100_000)
+    assert ring.minute() == {}, "after a pause"
+
+
+def test_minute_names_the_busiest_pairs() -> None:
+    metrics = ProxyMetrics()
+    ring = FigureRing(lambda: totals(metrics), START)
+    for number in range(MAX_PAIRS + 5):
+        count(metrics, "ok", times=number + 1, pair=f"en-x{number}")
+    ring.close_slot(START + 10)
+    found = ring.minute()
+    assert (len(found), min(found.values())) == (MAX_PAIRS, (6, 0))
 
 
 def test_clock_set_back_replaces_slots() -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from pydantic import ValidationError
 
-from proxy.status.figure_ring import SLOTS, SlotFigures
+from proxy.status.figure_ring import MAX_LABEL_CHARS, MAX_PAIRS, SLOTS, SlotFigures
 from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind
 from proxy.status.summary_store import (
     MAX_NAME_CHARS,
@@ -37,11 +37,16 @@ def event(at: float, letter: str = "x") -> FleetEvent:
 def test_record_is_read_as_written() -> None:
     full = summary(slots=[SlotFigures(slot=3, classes={"ok": 1}, buckets={4: 1})], events=[event(1.0)], leader=True)
     assert parse(encode(full)) == full
+    assert parse(encode(full.model_copy(update={"pairs": {"en-de": (3, 1)}}))).pairs == {"en-de": (3, 1)}
+    assert parse(encode(full)).pairs is None, "as earlier versions write it"
 
 
 def test_fullest_summary_is_small_enough_whole() -> None:
     full = summary(
-        "n" * MAX_NAME_CHARS, slots=[busy(n) for n in range(SLOTS)], events=[event(n) for n in range(MAX_EVENTS)]
+        "n" * MAX_NAME_CHARS,
+        slots=[busy(n) for n in range(SLOTS)],
+        events=[event(n) for n in range(MAX_EVENTS)],
+        pairs={f"{n:x>{MAX_LABEL_CHARS}}": (10**6, 10**6) for n in range(MAX_PAIRS)},
     )
     record = encode(full)
     assert len(record) <= MAX_SUMMARY_BYTES

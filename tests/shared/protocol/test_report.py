@@ -20,6 +20,8 @@ def test_report_with_unknown_fields_is_read() -> None:
     }  # fmt: skip
     read = ReplicaReport.model_validate(report)
     assert str(read.pairs["x"].pair) == "en-zh-Hant"
+    assert read.runs_by is None, "older servers do not say"
+    assert ReplicaReport.model_validate({**report, "runs_by": "nomad:x"}).runs_by == "nomad:x", "a later server's"
     with pytest.raises(ValidationError):
         ReplicaReport.model_validate({**report, "state": "asleep"})
 

@@ -1,22 +1,28 @@
-// Sections of the runbooks, a Markdown text of our own, as blocks; no HTML is ever made of them.
+// Runbooks, Markdown texts of our own, as blocks; no HTML is ever made of them.
+
+/** Where documents stand in the repository, all of which the proxy serves. */
+const FOLDER = "/docs/operations/";
 
 /**
- * Returns the section under a heading, or null.
+ * Returns a document.
  * @param {string} markdown
- * @param {string} anchor such as `a-replica-is-down`
- * @returns {{title: string, blocks: object[]} | null}
+ * @returns {{title: string, blocks: object[]}}
  */
-export function findSection(markdown, anchor) {
-  for (const section of markdown.split(/^## /m).slice(1)) {
-    const [title, ...lines] = section.split("\n");
-    if (anchorOf(title) === anchor) return { title, blocks: readBlocks(lines) };
-  }
-  return null;
+export function readDocument(markdown) {
+  const [title, ...blocks] = readBlocks(markdown.split("\n"));
+  return { title: title.text, blocks };
 }
 
 /** Returns the anchor of a heading. */
 export function anchorOf(title) {
   return title.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-");
+}
+
+/** Returns the document that a link in another one leads to, `{path, at}`, or null where the proxy does not serve it. */
+export function linkedDocument(target, path) {
+  const { protocol, host, pathname, hash } = new URL(target, `file://${FOLDER}${path}`);
+  const isServed = protocol === "file:" && host === "" && pathname.startsWith(FOLDER) && pathname.endsWith(".md");
+  return isServed ? { path: pathname.slice(FOLDER.length), at: hash.slice(1) } : null;
 }
 
 /** Returns pieces of a line: `{kind: "text" | "code" | "strong" | "link", text, target}`. */
@@ -39,14 +45,18 @@ function readBlocks(lines) {
   let isCode = false;
   for (const line of lines) {
     const last = blocks.at(-1);
+    const [, marks, heading] = line.match(/^(#+) (.+)$/) ?? [];
     if (line.startsWith("```")) {
       isCode = !isCode;
-      if (isCode) blocks.push({ kind: "code", lines: [] });
+      if (isCode) blocks.push({ kind: "code", language: line.slice(3), lines: [] });
     } else if (isCode) last.lines.push(line);
-    else if (/^\|[-|\s]+\|$/.test(line)) continue;
-    else if (line.startsWith("|")) addItem(blocks, "table", line.slice(1, -1).split("|").map((cell) => cell.trim()));
+    else if (heading) blocks.push({ kind: "heading", level: marks.length, text: heading.replaceAll("`", ""), anchor: anchorOf(heading) });
+    else if (/^\|[-|\s]+\|$/.test(line) || /^\s*<\/?[a-z]/.test(line)) continue;
+    else if (line.startsWith("|")) addItem(blocks, "table", line.slice(1, -1).split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|")));
     else if (/^\d+\. /.test(line)) addItem(blocks, "list", line.replace(/^\d+\. /, ""));
+    else if (line.startsWith("- ")) addItem(blocks, "bullets", line.slice(2));
     else if (line.trim() === "") blocks.push({ kind: "gap" });
+    else if (last?.kind === "list" || last?.kind === "bullets") last.items[last.items.length - 1] += ` ${line.trim()}`;
     else if (last?.kind === "paragraph") last.text += ` ${line}`;
     else blocks.push({ kind: "paragraph", text: line });
   }

@@ -24,7 +24,7 @@ export function Events({ state, actions, text, format, fresh }) {
                 <p class="when">
                   <time datetime=${format.iso(event.at)} title=${format.ago(now - event.at)}>${format.time(event.at, now)}</time>
                   ${event.proxies.length > 1 && html`<span>${text("event.proxies", { count: format.count(event.proxies.length) })}</span>`}
-                  <${RunbookLink} text=${text} runbook=${event.runbook} />
+                  <${RunbookLink} text=${text} runbook=${event.runbook} subject=${event.subject} />
                 </p>
               </div>
             </li>`,

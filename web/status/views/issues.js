@@ -1,6 +1,7 @@
 // What is wrong now, or was when the server last said it.
 
 import { html } from "../../common/view.js";
+import { Drained } from "./drained.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
 import { SinceTime } from "./since_time.js";
@@ -28,13 +29,14 @@ export function Issues({ state, text, format, fresh, actions, issues, verdict, a
             <p class="what">${what(issue, text, format)}</p>
             ${issue.why && html`<p class="why" lang="en">${issue.why}</p>`}
             <p class="when"><${SinceTime} text=${text} format=${format} of=${issue} now=${fresh.serverNow} /></p>
+            <${Drained} ...${{ state, actions, text }} pairs=${issue.subject.split(", ")} />
           </div>
           <p class="links">
             ${issue.subject.startsWith("http") &&
             html`<button class="button outlined small" type="button" onClick=${() => actions.showReplica(issue.subject)}>
               ${text("details")}<span class="visually-hidden"> ${issue.subject}</span>
             </button>`}
-            <${RunbookLink} text=${text} runbook=${issue.runbook} />
+            <${RunbookLink} text=${text} runbook=${issue.code} subject=${issue.subject} />
           </p>
         </li>`,
       )}

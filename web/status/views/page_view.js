@@ -2,13 +2,14 @@
 
 import { Fragment, html } from "../../common/view.js";
 import { Charts, SuccessRate } from "./charts.js";
-import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
+import { ChangeDialog, TokenDialog } from "./dialogs.js";
 import { Events } from "./events.js";
 import { Header } from "./header.js";
 import { Issues } from "./issues.js";
 import { Pairs } from "./pairs.js";
 import { Proxies } from "./proxies.js";
 import { Replicas } from "./replicas.js";
+import { RunbookDialog } from "./runbook_dialog.js";
 
 /** What stands in place of the first status. */
 const WAITING = { locked: "locked", lost: "waiting.lost" };
@@ -56,14 +57,8 @@ export function PageView(properties) {
     <//>
     <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${properties.actions.closeToken} />
     <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${properties.actions.cancel} />
-    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${() => closeRunbook(properties.actions)} />
+    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${properties.actions.closeRunbook} />
   <//>`;
-}
-
-// An empty fragment would scroll to the top.
-function closeRunbook(actions) {
-  history.pushState(null, "", location.pathname + location.search);
-  actions.openRunbook(null);
 }
 
 /** The outcome of an operator's change. */

@@ -1,6 +1,7 @@
 // All pairs: ready, failing and expected replicas.
 
 import { html } from "../../common/view.js";
+import { Drained } from "./drained.js";
 import { Level } from "./level.js";
 import { RunbookLink } from "./runbook_link.js";
 import { SinceTime } from "./since_time.js";
@@ -23,6 +24,8 @@ export function Pairs({ state, actions, text, format, fresh }) {
               <th scope="col" class="figure">${text("pair.ready")}</th>
               <th scope="col" class="figure">${text("pair.failing")}</th>
               <th scope="col" class="figure">${text("pair.expected")}</th>
+              <th scope="col" class="figure wide">${text("pair.requests")}</th>
+              <th scope="col" class="figure wide">${text("pair.failed")}</th>
               <th scope="col"><span class="visually-hidden">${text("runbook")}</span></th>
             </tr>
           </thead>
@@ -34,7 +37,12 @@ export function Pairs({ state, actions, text, format, fresh }) {
                 <td class="figure">${format.count(each.ready)}</td>
                 <td class=${`figure ${each.failing ? "bad" : ""}`}>${format.count(each.failing)}</td>
                 <td class="figure">${each.expected === null ? text("pair.not-stated") : format.count(each.expected)}</td>
-                <td><${RunbookLink} text=${text} runbook=${each.runbook} /></td>
+                <td class="figure wide">${each.requests === null ? text("unknown") : format.count(each.requests)}</td>
+                <td class=${`figure wide ${each.failed ? "bad" : ""}`}>${each.failed === null ? text("unknown") : format.count(each.failed)}</td>
+                <td>
+                  <${RunbookLink} text=${text} runbook=${each.runbook} subject=${each.pair} />
+                  <${Drained} ...${{ state, actions, text }} pairs=${[each.pair]} />
+                </td>
               </tr>`,
             )}
           </tbody>

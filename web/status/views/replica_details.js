@@ -9,12 +9,12 @@ export function ReplicaDetails({ state, actions, text, format, replica, fresh })
   const canOperate = state.status.can_operate;
   return html`<div class="details">
     <p class="details-head">
-      <${RunbookLink} text=${text} runbook=${replica.runbook} />
+      <${RunbookLink} text=${text} runbook=${replica.runbook} subject=${replica.url} />
       ${canOperate && html`<${Buttons} actions=${actions} text=${text} replica=${replica} />`}
       ${!canOperate && html`<span class="hint">${text("operate.off")}</span>`}
     </p>
     <dl>
-      <${Fact} name=${text("replica.names")} value=${replica.names.join(", ")} />
+      <${Fact} name=${text("replica.names")} value=${[...new Set([replica.url, ...replica.names])].join(", ")} />
       ${replica.reported_at !== null && html`<${Fact} name=${text("replica.reported")} value=${format.ago(now - replica.reported_at)} />`}
       <${Fact} name=${text("replica.id")} value=${replica.replica_id ?? text("unknown")} />
       <${Fact} name=${text("replica.started")} value=${replica.started_at === null ? text("unknown") : `${format.time(replica.started_at, now)}${replica.restarts ? `, ${text("replica.restarts", { count: format.count(replica.restarts) })}` : ""}`} />

@@ -1,15 +1,21 @@
 // All replicas; a row opens to its details.
 
 import { Fragment, html } from "../../common/view.js";
+import { FEW, commonDomain, listReplicas, shortName } from "../logic/replica_list.js";
 import { Level } from "./level.js";
 import { ReplicaDetails } from "./replica_details.js";
 import { SinceTime } from "./since_time.js";
 
 export function Replicas(properties) {
-  const { state, text, format } = properties;
+  const { state, actions, text, format } = properties;
   const { replicas, more_replicas: more } = state.status;
+  const domain = commonDomain(replicas);
+  const list = listReplicas(replicas, { filter: state.replicaFilter, showsReady: state.showsReadyReplicas, opened: state.openReplicas });
   return html`<section class="card" aria-labelledby="replicas-title">
     <h2 id="replicas-title" tabindex="-1">${text("replicas.title")} <span class="number">${format.count(replicas.length + more)}</span></h2>
+    ${replicas.length > FEW &&
+    html`<input id="replica-filter" class="field" type="search" autocomplete="off" placeholder=${text("replicas.filter")} aria-label=${text("replicas.filter")} value=${state.replicaFilter} onInput=${(event) => actions.filterReplicas(event.target.value)} />`}
+    ${domain && html`<p class="hint">${text("replicas.domain", { domain })}</p>`}
     ${replicas.length === 0
       ? html`<p class="empty">${text("replicas.none")}</p>`
       : html`<table class="rows replicas">
@@ -23,15 +29,19 @@ export function Replicas(properties) {
             </tr>
           </thead>
           <tbody>
-            ${replicas.map((replica) => html`<${Row} key=${replica.url} ...${properties} replica=${replica} />`)}
+            ${list.shown.map((replica) => html`<${Row} key=${replica.url} ...${properties} replica=${replica} domain=${domain} />`)}
           </tbody>
         </table>`}
+    ${list.ready > FEW &&
+    html`<button id="ready-replicas" class="button" type="button" aria-expanded=${String(!list.isFolded)} onClick=${actions.showReadyReplicas}>
+      ${list.isFolded ? text("replicas.ready", { count: format.count(list.ready) }) : text("show.fewer")}
+    </button>`}
     ${more > 0 && html`<p class="more">${text("more", { count: format.count(more) })}</p>`}
   </section>`;
 }
 
 function Row(properties) {
-  const { state, actions, text, format, replica } = properties;
+  const { state, actions, text, format, replica, domain } = properties;
   const isOpen = state.openReplicas.has(replica.url);
   const details = `details-${replica.url}`; // no spaces: aria-controls is a list
   return html`<${Fragment}>
@@ -46,7 +56,7 @@ function Row(properties) {
           onClick=${() => actions.toggleReplica(replica.url)}
         >
           <span class="arrow" aria-hidden="true"></span>
-          <span class="url">${shortUrl(replica.url)}</span>
+          <span class="url" title=${replica.url}>${shortName(replica.url, domain)}</span>
         </button>
       </th>
       <td class="state">
@@ -61,8 +71,4 @@ function Row(properties) {
     ${isOpen &&
     html`<tr class="details-row"><td colspan="5" id=${details}><${ReplicaDetails} ...${properties} /></td></tr>`}
   <//>`;
-}
-
-function shortUrl(url) {
-  return url.replace(/^http:\/\//, "");
 }

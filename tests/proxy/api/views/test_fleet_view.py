@@ -191,7 +191,7 @@ async def test_worst_replicas_and_pairs_come_first() -> None:
             (URLS[0], "ok", None),
         ]
         down, *_, ready = shown["replicas"]
-        assert (down["why"], down["runbook"]) == ("refused", "a-replica-is-down")
+        assert (down["why"], down["runbook"]) == ("refused", "replica-down")
         assert down["in_flight"] is None
         assert down["reported_at"] < time.time() - 50
         assert (ready["reported_at"], ready["why"], ready["version"]) == (None, None, "1")
@@ -201,6 +201,37 @@ async def test_worst_replicas_and_pairs_come_first() -> None:
         pairs = [(each["pair"], each["level"], each["ready"], each["expected"]) for each in shown["pairs"]]
         assert pairs == [("en-fr", "bad", 0, 2), ("en-de", "warn", 2, 4)]
         assert (shown["status"], shown["can_operate"]) == ("degraded", False)
+
+
+async def test_last_ready_replica_of_pairs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    async with proxy(URLS, probe_interval=60) as running:
+        registry, local_stats = running.context.fleet.registry, running.context.local_stats
+        both = replica(URLS[0], "en>de", "en>fr", "en>ja", now=now)
+        one, down = replica(URLS[1], "en>de", now=now), replica(URLS[2], "en>fr", now=now)
+        registry.update([both, one, down.silent("refused", now, max_misses=1)])
+        monkeypatch.setattr(running.context.status.monitor._ring, "minute", lambda: {"en-fr": (4, 1), "en-ja": (2, 0)})  # pyright: ignore[reportPrivateUsage] - closed slots take their time
+        shown = show(running)
+        sole = {each["url"]: each["sole"] for each in shown["replicas"]}
+        assert sole[URLS[0]] == {"pairs": ["en-fr", "en-ja"], "more": 0, "requests": 6}
+        assert sole[URLS[1]] == sole[URLS[2]] == {"pairs": [], "more": 0, "requests": 0}
+        figures = {each["pair"]: (each["requests"], each["failed"]) for each in shown["pairs"]}
+        assert figures == {"en-de": (0, 0), "en-fr": (4, 1), "en-ja": (2, 0)}
+        stats = local_stats.pair_replica_stats(URLS[0], pair("en>de"))
+        stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
+        monkeypatch.setattr(fleet_view, "MAX_SOLE_PAIRS", 1)
+        sole = {each["url"]: each["sole"]["pairs"] for each in show(running)["replicas"]}
+        assert (sole[URLS[0]], sole[URLS[1]]) == (["en-fr"], ["en-de"]), "the other one fails"
+
+
+async def test_pair_without_a_ready_replica_names_its_drained_ones() -> None:
+    async with proxy(URLS, probe_interval=60) as running:
+        now = time.time()
+        registry = running.context.fleet.registry
+        registry.update([replica(URLS[0], "en>de", now=now), replica(URLS[1], "en>fr", now=now)])
+        await running.context.fleet.admin.drain(URLS[0])
+        shown = {each["pair"]: (each["ready"], each["drained"]) for each in show(running)["pairs"]}
+        assert shown == {"en-de": (0, [URLS[0]]), "en-fr": (1, [])}
 
 
 async def test_latency_stays_while_nothing_is_asked() -> None:

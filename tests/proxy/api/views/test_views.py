@@ -9,13 +9,12 @@ from typing import Any, get_args
 
 import pytest
 
-from proxy.api.views.replica_view import ReplicaHealth, ReplicaView
-from proxy.api.views.traffic_view import event_lines, proxy_line, traffic
+from proxy.api.views.replica_view import ReplicaHealth, ReplicaView, SolePairs
+from proxy.api.views.traffic_view import PairTraffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.replica import ReplicaState
-from proxy.status import diagnosis
-from proxy.status.diagnosis import RUNBOOKS, Diagnosis, IssueCode, diagnose_pair, diagnose_replica
-from proxy.status.figure_ring import SLOTS, SlotFigures
+from proxy.status.diagnosis import Diagnosis, IssueCode, diagnose_pair, diagnose_replica
+from proxy.status.figure_ring import MAX_PAIRS, SLOTS, SlotFigures
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.monitor import SILENT_SECONDS
 from tests.layout.source_tree import modules, parsed, shown
@@ -36,7 +35,10 @@ def view(state: str = "ready", **changes: Any) -> ReplicaView:
 def test_depths_agree() -> None:
     for each in (view(), view("draining"), view(drained=True)):
         health = ReplicaHealth.model_validate(each.health({}))
-        line, status = each.line(["http://a"], ["http://a"]), each.status(["http://a"], ["http://a"])
+        line, status = (
+            each.line(["http://a"], ["http://a"]),
+            each.status(["http://a"], ["http://a"], SolePairs(pairs=[])),
+        )
         assert health.url == line.url == status.url
         assert health.state == line.state == status.state
         assert line.why == status.why
@@ -52,7 +54,7 @@ def test_open_breaker_is_why_it_gets_no_requests() -> None:
     one = view()
     stats = one.local_stats.pair_replica_stats("http://a", pair("en>de"))
     stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
-    status = one.status([], [])
+    status = one.status([], [], SolePairs(pairs=[]))
     assert (status.source, status.level, status.cause, status.open_breakers) == ("operator", "bad", "failing", 1)
     assert status.why == "the breaker of en-de is open: timed out"
 
@@ -118,10 +120,8 @@ def test_pair_is_as_bad_as_its_numbers(ready: int, failing: int, expected: int, 
 
 
 def test_runbooks_exist() -> None:
-    runbooks = (ROOT / "docs/operations/runbooks.md").read_text()
-    headings = {each[3:].lower().replace(" ", "-") for each in runbooks.splitlines() if each.startswith("## ")}
-    assert RUNBOOKS.keys() == set(IssueCode)
-    assert set(RUNBOOKS.values()) <= headings
+    pages = {each.stem for each in ROOT.glob("docs/operations/runbooks/*.md")}
+    assert pages - {"README"} == set(IssueCode)
     assert len(get_args(diagnosis.Level)) == len(diagnosis.LEVELS)
 
 
@@ -149,11 +149,23 @@ def test_slots_outside_the_window_are_left_out() -> None:
     assert set(traffic([old], LAST).requests["ok"]) == {None}
 
 
+def test_traffic_of_pairs_adds_up_where_it_is_known() -> None:
+    one, two = summary("p1", pairs={"en-de": (3, 1), "en-fr": (1, 0)}), summary("p2", pairs={"en-de": (2, 0)})
+    ended = summary("p3", at=1000.0 - SILENT_SECONDS - 1, pairs={"en-de": (9, 9)})
+    asked = PairTraffic.of([one, two, ended], 1000.0)
+    assert [asked.find(label) for label in ("en-de", "en-fr", "en-ja")] == [(5, 1), (1, 0), (0, 0)]
+    assert asked.requests(["en-de", "en-fr", "en-ja"]) == 6
+    assert PairTraffic.of([summary("old")], 1000.0).find("en-de") == (None, None), "of an earlier version"
+    full = PairTraffic.of([summary(pairs={f"en-{n}": (1, 0) for n in range(MAX_PAIRS)})], 1000.0)
+    assert (full.find("en-5"), full.find("en-de")) == ((1, 0), (None, None))
+    assert full.requests(["en-5", "en-de"]) is None
+
+
 def test_event_is_in_words() -> None:
     down = FleetEvent.of(FleetEventKind.REPLICA_DOWN, 100.0, "http://a:1", "refused")
     (line,) = event_lines({"p1": [down], "p2": [down]})
     assert (line.text, line.why, line.level) == ("http://a:1 went down", "refused", "bad")
-    assert (line.runbook, line.proxies) == ("a-replica-is-down", ["p1", "p2"])
+    assert (line.runbook, line.proxies) == ("replica-down", ["p1", "p2"])
 
 
 def test_silent_proxy_probes_nothing() -> None:
