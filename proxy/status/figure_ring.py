@@ -82,6 +82,15 @@ class Totals:
         buckets = {index: new - old for index, (new, old) in enumerate(pairs) if new > old}
         return SlotFigures(slot=slot, classes=dict(classes), codes=_most_frequent(reasons), buckets=buckets)
 
+    def pairs_since(self, before: Totals) -> PairCounts:
+        """Return what was counted after ``before`` by pair."""
+        earlier = {pair: before.pairs.get(pair, (0, 0)) for pair in self.pairs}
+        return {
+            pair: (every - earlier[pair][0], failed - earlier[pair][1])
+            for pair, (every, failed) in self.pairs.items()
+            if every > earlier[pair][0]
+        }
+
 
 def reason_of(code: str, kind: OutcomeClass) -> str:
     """Return a code, marked where its callers chose the failure."""
@@ -91,15 +100,6 @@ def reason_of(code: str, kind: OutcomeClass) -> str:
 def class_of_reason(reason: str) -> OutcomeClass:
     """Return the class of a reason."""
     return "client" if reason.endswith(CHOSEN) else outcome_class(reason)
-
-    def pairs_since(self, before: Totals) -> PairCounts:
-        """Return what was counted after ``before`` by pair."""
-        earlier = {pair: before.pairs.get(pair, (0, 0)) for pair in self.pairs}
-        return {
-            pair: (every - earlier[pair][0], failed - earlier[pair][1])
-            for pair, (every, failed) in self.pairs.items()
-            if every > earlier[pair][0]
-        }
 
 
 def summed_pairs(counts: Iterable[PairCounts]) -> PairCounts:

@@ -13,7 +13,7 @@ from proxy.api.views.replica_view import ReplicaHealth, ReplicaView, SolePairs
 from proxy.api.views.traffic_view import PairTraffic, event_lines, proxy_line, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.replica import ReplicaState
-from proxy.status.diagnosis import Diagnosis, IssueCode, diagnose_pair, diagnose_replica
+from proxy.status.diagnosis import LEVELS, Diagnosis, IssueCode, Level, diagnose_pair, diagnose_replica
 from proxy.status.figure_ring import MAX_PAIRS, SLOTS, SlotFigures
 from proxy.status.fleet_event import FleetEvent, FleetEventKind
 from proxy.status.monitor import SILENT_SECONDS
@@ -108,7 +108,7 @@ def diagnosed(state: str, *findings: str) -> Diagnosis:
 def test_replica_has_level_and_cause(state: str, findings: tuple[str, ...], level: str, cause: str | None) -> None:
     found = diagnosed(state, *findings)
     assert (found.level, found.cause) == (level, cause)
-    assert (found.runbook is not None) == (level in {"bad", "warn"})
+    assert (found.code is not None) == (level in {"bad", "warn"})
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_pair_is_as_bad_as_its_numbers(ready: int, failing: int, expected: int, 
 def test_runbooks_exist() -> None:
     pages = {each.stem for each in ROOT.glob("docs/operations/runbooks/*.md")}
     assert pages - {"README"} == set(IssueCode)
-    assert len(get_args(diagnosis.Level)) == len(diagnosis.LEVELS)
+    assert len(get_args(Level)) == len(LEVELS)
 
 
 LAST = 1000
