@@ -43,7 +43,7 @@ class IssueCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A level, its cause, and the code of what is wrong: also the page of docs/operations/runbooks/ that helps."""
+    """A level, its cause, and the code of what is wrong."""
 
     level: Level
     cause: Cause | None = None
