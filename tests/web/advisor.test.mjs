@@ -117,7 +117,7 @@ test("a long text is looked at by its beginning, in whole characters", async () 
 test("other translations come for the text that asked, and the newest question counts", async () => {
   const { advisor, asked, store } = setUp({ text: "Hallo" });
   advisor.askOthers();
-  assert.deepEqual(store.state.others, { request: { text: "Hallo", source_lang: "de", target_lang: "en" }, texts: null, problem: null });
+  assert.deepEqual(store.state.others, { request: { text: "Hallo", source_lang: "de", target_lang: "en" }, texts: null });
   advisor.askOthers();
   assert.equal(asked[0].signal.aborted, true);
   assert.equal(asked[1].body.alternatives, 3);

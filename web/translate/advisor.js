@@ -43,11 +43,10 @@ export class Advisor {
   }
 
   async #look() {
-    const { clock, client, store } = this.#parts;
+    const { client, store } = this.#parts;
     const { text, source } = store.state;
-    const limit = new TimeLimit(clock);
+    const limit = this.#begin(DETECT_LIMIT_MS);
     this.#detection = limit;
-    limit.start(DETECT_LIMIT_MS);
     // Not half a character: JSON of the server has none.
     const beginning = text.slice(0, LOOK_CHARS).replace(/[\ud800-\udbff]$/, "");
     const answer = await client.detect(beginning, limit.signal).catch(() => null);
@@ -58,14 +57,13 @@ export class Advisor {
 
   /** Asks for other translations of the present text. */
   async askOthers() {
-    const { clock, client, store } = this.#parts;
+    const { client, store } = this.#parts;
     const request = requestBody(store.state);
     this.#others?.end();
-    const limit = new TimeLimit(clock);
+    const limit = this.#begin(OTHERS_LIMIT_MS);
     this.#others = limit;
-    limit.start(OTHERS_LIMIT_MS);
-    store.update({ others: { request, texts: null, problem: null } });
-    const others = { request, texts: [], problem: null };
+    store.update({ others: { request, texts: null } });
+    const others = { request, texts: [] };
     try {
       others.texts = (await client.translateAgain(request, OTHERS, limit.signal)).alternatives ?? [];
     } catch (error) {
@@ -73,6 +71,12 @@ export class Advisor {
     }
     if (this.#others === limit) store.update({ others });
     limit.end();
+  }
+
+  #begin(wait) {
+    const limit = new TimeLimit(this.#parts.clock);
+    limit.start(wait);
+    return limit;
   }
 }
 

@@ -52,7 +52,7 @@ export function initialState({ config, local, session, draft }) {
     failure: null,
     /** What the detection of a text says against its chosen language. @type {null | {lang: string, isServed: boolean}} */
     looksLike: null,
-    /** Other translations of a request; `texts` is null until they are there. @type {null | {request: object, texts: string[] | null, problem: object | null}} */
+    /** Other translations of a request; `texts` is null until they are there. @type {null | {request: object, texts: string[] | null, problem?: object}} */
     others: null,
     /** Languages used last, as they were when the page was opened: a list that changes while one is in it is a trap. */
     recent: readRecent(readStored(local, STORED.recent, [])),
