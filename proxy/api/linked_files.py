@@ -1,7 +1,4 @@
-"""Scripts and styles, each with all that it imports.
-
-A page needs few requests, and its files stay modules: nothing is built before.
-"""
+"""Scripts and styles, each with all that it imports."""
 
 from __future__ import annotations
 
@@ -21,9 +18,7 @@ _SOURCE_MAP: Final = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 
 
 def link(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files, without those that others import.
-
-    Scripts and styles have all in them that they import.
+    """Return whole scripts and styles without those that others import.
 
     Raises:
         ValueError: a file imports in a circle, or imports or exports in a way that is not read here.
