@@ -68,7 +68,7 @@ def diagnosis_of(replica: Replica, local_stats: LocalStats) -> Diagnosis:
         stalled=any(each.is_stalled for _, each in pairs),
         failing=any(each.is_out for pair, each in pairs if pair in reported),
         whole=replica.report is None or replica.report.pairs.all_ready,
-        avoided=any(each.is_out for _, each in pairs) or _is_full(stats, local_stats),
+        avoided=any(each.is_out for _, each in pairs) or is_full(replica.url, local_stats),
     )
 
 
@@ -129,8 +129,10 @@ def _why_avoided(replica: Replica, snapshot: Snapshot, local_stats: LocalStats) 
     out = [f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_out]
     if out:
         return "; ".join(out)
-    return "it is full and asked for no more requests" if _is_full(stats, local_stats) else None
+    return "it is full and asked for no more requests" if is_full(replica.url, local_stats) else None
 
 
-def _is_full(stats: ReplicaStats, local_stats: LocalStats) -> bool:
-    return any(stats.is_full(local_stats.now(), lane) for lane in Lane)
+def is_full(url: str, local_stats: LocalStats) -> bool:
+    """Return whether a replica asked for no more requests."""
+    stats = local_stats.replicas.get(url)
+    return stats is not None and any(stats.is_full(local_stats.now(), lane) for lane in Lane)

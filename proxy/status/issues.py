@@ -11,8 +11,8 @@ from proxy.balancing.outlier_detection import failing_replicas
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.diagnosis import LEVELS, IssueCode, Level, diagnose_pair, diagnosis_of, why_out
-from proxy.status.figure_ring import MINUTE_SLOTS, SlotFigures, class_of_reason, merged, quantile, summed
+from proxy.status.diagnosis import LEVELS, IssueCode, Level, diagnose_pair, diagnosis_of, is_full, why_out
+from proxy.status.figure_ring import MINUTE_SLOTS, SLOTS, SlotFigures, class_of_reason, quantile, summed
 
 # Fewer, or a smaller share, are single requests.
 LEAST_REQUESTS: Final = 5
@@ -82,9 +82,9 @@ def find_issues(
 
 def find_symptoms(figures: Iterable[SlotFigures], last: int, proxy_versions: Iterable[str]) -> list[Issue]:
     """Return what requests up to the slot ``last`` and proxies show."""
-    by_slot = merged(figures)
-    minute = summed(last, (each for slot, each in by_slot.items() if last - MINUTE_SLOTS < slot <= last))
-    before = summed(last, (each for slot, each in by_slot.items() if slot <= last - MINUTE_SLOTS))
+    known = [each for each in figures if last - SLOTS < each.slot <= last]
+    minute = summed(last, (each for each in known if each.slot > last - MINUTE_SLOTS))
+    before = summed(last, (each for each in known if each.slot <= last - MINUTE_SLOTS))
     return [*_failures(minute), *_slowness(minute, before), *_versions("proxies", set(proxy_versions))]
 
 
@@ -121,6 +121,9 @@ def _pairs(snapshot: Snapshot, local_stats: LocalStats) -> Iterator[Issue]:
     if not snapshot.ready:
         yield Issue(IssueCode.PAIR_UNAVAILABLE, "bad")
     for pair, urls in snapshot.ready.items():
+        stats = local_stats.pairs.get(pair)
+        if urls and (stats is None or not (stats.outliers or stats.suspects)):
+            continue  # nearly all of up to 20,000
         failing = len(failing_replicas(local_stats, pair, snapshot)) if urls else 0
         found = diagnose_pair(ready=len(urls), failing=failing, expected=None)
         if found.level == "bad" and found.code is not None:
@@ -128,10 +131,14 @@ def _pairs(snapshot: Snapshot, local_stats: LocalStats) -> Iterator[Issue]:
 
 
 def _replicas(snapshot: Snapshot, local_stats: LocalStats, now: float) -> Iterator[Issue]:
+    stats = tuple(local_stats.pairs.values())
+    doubtful = {url for each in stats for url in (*tuple(each.outliers), *tuple(each.suspects))}
     for url, replica in snapshot.replicas.items():
-        found = diagnosis_of(replica, local_stats)
         died_at = replica.report and replica.report.engine_died_at
         has_died = died_at is not None and now - died_at < ENGINE_DEATH_SECONDS
+        if replica.is_healthy and not has_died and url not in doubtful and not is_full(url, local_stats):
+            continue  # nearly all; the others' pairs are looked at
+        found = diagnosis_of(replica, local_stats)
         if has_died and (found.code is None or found.code in _OF_ENGINES):
             yield Issue(IssueCode.ENGINE_DIED, "warn", url, why_out(replica, snapshot, local_stats))
         elif found.code is not None:

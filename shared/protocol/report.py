@@ -135,7 +135,7 @@ class ReplicaReport(BaseModel):
     pairs: ServedPairs = Field(default_factory=ServedPairs)
     pairs_version: str | None = None
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
-    engine_died_at: Figure | None = None
+    engine_died_at: Figure | None = Field(default=None, exclude_if=lambda at: at is None)
     runs_by: Annotated[str, Field(max_length=MAX_RUNS_BY_CHARS)] | None = None
 
     def find(self, pair: LanguagePair) -> PairReport | None:

@@ -147,6 +147,7 @@ def sample_traffic(real: dict[str, Any]) -> dict[str, Any]:
         "requests": real["requests"]
         | {"ok": [round(each) for each in busy], "refused": refused, "failed": zeros, "client": zeros},
         "outcomes": {"overloaded": refused, "rate-limited": [round(20 * each) for each in peak]},
+        "classes": {"overloaded": "refused", "rate-limited": "refused"},
         "p50_s": [0.11 + 0.1 * each + chance.gauss(0, 0.006) for each in peak],
         "p95_s": [0.34 + 0.6 * each + chance.gauss(0, 0.02) for each in peak],
     }

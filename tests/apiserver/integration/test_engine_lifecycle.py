@@ -248,6 +248,7 @@ async def test_metrics_of_two_engines_have_each_series_once(served: Served) -> N
 
 async def test_ready_metric_falls_with_its_engine(served: Served, factory: ScriptedFactory) -> None:
     factory.failures["en-de"] = [OSError("gone")] * 50
+    assert "engine_died_at" not in (await served.client.get("/report")).json()
     factory.engine("en-de").die()
     line = 'pairway_apiserver_pair_ready{model="en-de",pair="en-de"} 0.0'
 
@@ -256,6 +257,7 @@ async def test_ready_metric_falls_with_its_engine(served: Served, factory: Scrip
 
     await wait_until(fell, 5)
     assert 'engine_deaths_total{model="en-de"} 1.0' in (await served.client.get("/metrics")).text
+    assert (await served.client.get("/report")).json()["engine_died_at"] > 0
 
 
 async def test_refused_requests_are_counted_by_code(served: Served) -> None:

@@ -127,6 +127,7 @@ async def shown() -> AsyncGenerator[tuple[Fleet, RunningProxy]]:
             assert (await running.translate("Hello", source, target))[0] == status
         stats = running.context.local_stats.pair_replica_stats(fleet.failing.url, LanguagePair("en", "de"))
         stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
+        running.context.local_stats.pairs[LanguagePair("en", "de")].update_outlier(fleet.failing.url, stats)
         await running.sweeps()
         registry, local_stats = running.context.fleet.registry, running.context.local_stats
         # A report may count this proxy's last request, which is no other's load.
@@ -153,7 +154,7 @@ def _without_times(name: str, value: Any) -> Any:
         return f"<{name}>"
     if name == "breaker" and value not in {None, "closed"}:
         return "<open>"  # a trial may be due
-    if name in {"requests", "failed", "outcomes", "p50_s", "p95_s"}:
+    if name in {"requests", "failed", "outcomes", "classes", "p50_s", "p95_s"}:
         return f"<{name}>"
     return plain(value)
 

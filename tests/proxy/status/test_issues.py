@@ -82,7 +82,8 @@ def test_whatever_degrades_the_health_is_an_issue(local_stats: LocalStats) -> No
 
 
 def test_stalled_replica_is_compared_with_others_alone(local_stats: LocalStats) -> None:
-    local_stats.pair_replica_stats(A, pair("en>de")).is_stalled = True
+    stats = local_stats.pair_replica_stats(A, pair("en>de"))
+    stats.is_stalled, local_stats.pairs[pair("en>de")].suspects[A] = True, stats
     one, two = replica(A, "en>de"), replica(B, "en>de")
     assert found(snapshot(one), local_stats)[-1] == ("replica-stalled", "bad", A)
     assert why_out(one, snapshot(one), local_stats) == "its requests of en-de make no progress"
