@@ -116,7 +116,7 @@ def pair_lines(snapshot: Snapshot, local_stats: LocalStats) -> dict[str, dict[st
 def sole_pairs(
     snapshot: Snapshot, local_stats: LocalStats, pairs: Mapping[str, Mapping[str, int]]
 ) -> dict[str, list[str]]:
-    """Return the pairs of which a replica is the last one, by its URL; ``pairs``: their lines."""
+    """Return the pairs that only one replica serves, by URL."""
     sole: dict[str, list[str]] = {}
     for pair, urls in snapshot.ready.items():
         counts = pairs[str(pair)]
@@ -242,11 +242,9 @@ class PairStatus(BaseModel):
     expected: int | None
     total: int
     runbook: str | None
-    requests: int | None = Field(
-        description="Of the last minute, as asked, at all proxies, without clients' errors; null: not known."
-    )
+    requests: int | None = Field(description="Of the last minute, as asked, without clients' errors; null: not known.")
     failed: int | None = Field(description="Those of them that failed.")
-    drained: list[str] = Field(description="Where none is ready: replicas of it that an operator drained.")
+    drained: list[str] = Field(description="Replicas of it that an operator drained.")
 
 
 class FleetStatus(BaseModel):
@@ -315,28 +313,23 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
-        snapshot, lines = registry.snapshot, list[PairStatus]()
-        drained = {
-            url: {str(pair) for pair in each.report.pairs.by_pair}
-            for url, each in snapshot.replicas.items()
-            if each.drained and each.report
-        }
-        for each, label in found[:MAX_PAIRS]:
-            requests, failed = asked.find(label)
-            urls = [] if pairs[label]["ready"] else [url for url, labels in drained.items() if label in labels]
-            lines.append(
-                PairStatus(
-                    pair=label,
-                    level=each.level,
-                    runbook=each.runbook,
-                    expected=by_label[label],
-                    requests=requests,
-                    failed=failed,
-                    drained=urls[:MAX_DRAINED],
-                    **pairs[label],
-                )
+        drained: dict[str, list[str]] = {}
+        for url, replica in registry.snapshot.replicas.items():
+            for pair in replica.report.pairs.by_pair if replica.drained and replica.report else ():
+                drained.setdefault(str(pair), []).append(url)
+        return [
+            PairStatus(
+                pair=label,
+                level=each.level,
+                runbook=each.runbook,
+                expected=by_label[label],
+                requests=asked.find(label)[0],
+                failed=asked.find(label)[1],
+                drained=drained.get(label, [])[:MAX_DRAINED],
+                **pairs[label],
             )
-        return lines
+            for each, label in found[:MAX_PAIRS]
+        ]
 
     def _replicas(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[ReplicaStatus]:
         registry = self.parts.fleet.registry
@@ -344,18 +337,12 @@ class StatusView:
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
         sole = sole_pairs(snapshot, self.parts.local_stats, pairs)
-        lines = [
-            view.status(
-                registry.names.get(url := view.replica.url, ()),
-                registry.configured,
-                SolePairs(
-                    pairs=(labels := sole.get(url, []))[:MAX_SOLE_PAIRS],
-                    more=max(0, len(labels) - MAX_SOLE_PAIRS),
-                    requests=asked.requests(labels),
-                ),
-            )
-            for view in shown
-        ]
+        lines: list[ReplicaStatus] = []
+        for view in shown:
+            labels = sole.get(url := view.replica.url, [])
+            more = max(0, len(labels) - MAX_SOLE_PAIRS)
+            pairs_alone = SolePairs(pairs=labels[:MAX_SOLE_PAIRS], more=more, requests=asked.requests(labels))
+            lines.append(view.status(registry.names.get(url, ()), registry.configured, pairs_alone))
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 
