@@ -50,7 +50,7 @@ class SlotFigures(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters at one moment: requests by outcome and pair, and durations of successful ones."""
+    """Counters at one moment: requests, and durations of successful ones."""
 
     outcomes: Mapping[tuple[str, OutcomeClass], int]
     buckets: Sequence[int]
@@ -84,12 +84,12 @@ class Totals:
 
     def pairs_since(self, before: Totals) -> PairCounts:
         """Return what was counted after ``before`` by pair."""
-        earlier = {pair: before.pairs.get(pair, (0, 0)) for pair in self.pairs}
-        return {
-            pair: (every - earlier[pair][0], failed - earlier[pair][1])
-            for pair, (every, failed) in self.pairs.items()
-            if every > earlier[pair][0]
-        }
+        more: PairCounts = {}
+        for pair, (every, failed) in self.pairs.items():
+            old_every, old_failed = before.pairs.get(pair, (0, 0))
+            if every > old_every:
+                more[pair] = every - old_every, failed - old_failed
+        return more
 
 
 def reason_of(code: str, kind: OutcomeClass) -> str:
@@ -106,7 +106,8 @@ def summed_pairs(counts: Iterable[PairCounts]) -> PairCounts:
     """Return sums by pair."""
     sums: PairCounts = {}
     for pair, (every, failed) in (item for each in counts for item in each.items()):
-        sums[pair] = sums.get(pair, (0, 0))[0] + every, sums.get(pair, (0, 0))[1] + failed
+        old_every, old_failed = sums.get(pair, (0, 0))
+        sums[pair] = old_every + every, old_failed + failed
     return sums
 
 

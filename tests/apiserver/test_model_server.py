@@ -81,6 +81,14 @@ def test_report_of_a_starting_server(server: ModelServer) -> None:
     assert report.models == {}
 
 
+def test_report_says_what_runs_the_server(server: ModelServer, settings_for: SettingsFor) -> None:
+    assert server.report().runs_by is None
+    context: ApiServerContext = create_app(
+        settings_for(runs_by="compose:apiserver-de"), ScriptedFactory()
+    ).state.context
+    assert context.model_server.report().runs_by == "compose:apiserver-de"
+
+
 def test_drain_shows_in_the_report(server: ModelServer) -> None:
     server.drain()
     assert server.report().state is ServerState.DRAINING

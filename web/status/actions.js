@@ -1,6 +1,7 @@
 // What a person can do on the page; each action changes the state.
 
 import { readStored, writeStored } from "../common/storage.js";
+import { presentOutcome } from "./logic/replica_list.js";
 import { readDocument } from "./logic/runbook.js";
 import { leaveRunbook } from "./runbook_history.js";
 import { SETTINGS } from "./state.js";
@@ -26,7 +27,7 @@ export function createActions({ store, client, local, showLanguage }) {
     const isRefused = problem?.code === "key-required" || problem?.code === "key-refused";
     store.update({
       isChanging: false,
-      changed: isRefused ? null : { action, url, problem },
+      changed: isRefused ? null : presentOutcome({ action, url, problem }, store.state.status), // which may have come before the answer
       change: isRefused ? store.state.change : null,
       asksForToken: isRefused,
       isTokenRefused: isRefused,

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
-from proxy.api.views.issue_view import MAX_ISSUES, HealthIssue, IssueLine, health_issues, issue_lines
+from proxy.api.views.issue_view import MAX_ISSUES, HealthIssue, IssueLine, health_issues, issue_lines, since_fields
 from proxy.api.views.replica_view import (
     ReplicaHealth,
     ReplicaLine,
@@ -121,7 +121,7 @@ def pair_lines(snapshot: Snapshot, local_stats: LocalStats) -> dict[str, dict[st
 def sole_pairs(
     snapshot: Snapshot, local_stats: LocalStats, pairs: Mapping[str, Mapping[str, int]]
 ) -> dict[str, list[str]]:
-    """Return the pairs of which a replica is the last one, by its URL; ``pairs``: their lines."""
+    """Return the pairs that only one replica serves, by URL."""
     sole: dict[str, list[str]] = {}
     for pair, urls in snapshot.ready.items():
         counts = pairs[str(pair)]
@@ -251,11 +251,9 @@ class PairStatus(BaseModel):
         description="Unix time at which it was lost or came back last; null: not since this proxy's start."
     )
     at_least: bool = Field(description="Whether it was lost before ``since``, when this proxy started.")
-    requests: int | None = Field(
-        description="Of the last minute, as asked, at all proxies, without clients' errors; null: not known."
-    )
+    requests: int | None = Field(description="Of the last minute, as asked, without clients' errors; null: not known.")
     failed: int | None = Field(description="Those of them that failed.")
-    drained: list[str] = Field(description="Where none is ready: replicas of it that an operator drained.")
+    drained: list[str] = Field(description="Replicas of it that an operator drained.")
 
 
 class FleetStatus(BaseModel):
@@ -328,31 +326,25 @@ class StatusView:
             for label, counts in pairs.items()
         ]
         found.sort(key=lambda each: LEVELS.index(each[0].level))
-        snapshot, monitor, lines = registry.snapshot, self.parts.status.monitor, list[PairStatus]()
-        drained = {
-            url: {str(pair) for pair in each.report.pairs.by_pair}
-            for url, each in snapshot.replicas.items()
-            if each.drained and each.report
-        }
-        for each, label in found[:MAX_PAIRS]:
-            requests, failed = asked.find(label)
-            urls = [] if pairs[label]["ready"] else [url for url, labels in drained.items() if label in labels]
-            since = monitor.since(each.code, label)
-            lines.append(
-                PairStatus(
-                    pair=label,
-                    level=each.level,
-                    runbook=each.code,
-                    expected=by_label[label],
-                    requests=requests,
-                    failed=failed,
-                    drained=urls[:MAX_DRAINED],
-                    **pairs[label],
-                    since=since and round(since.at, 1),
-                    at_least=since is not None and since.at_least,
-                )
+        monitor = self.parts.status.monitor
+        drained: dict[str, list[str]] = {}
+        for url, replica in registry.snapshot.replicas.items():
+            for pair in replica.report.pairs.by_pair if replica.drained and replica.report else ():
+                drained.setdefault(str(pair), []).append(url)
+        return [
+            PairStatus(
+                pair=label,
+                level=each.level,
+                runbook=each.code,
+                expected=by_label[label],
+                requests=asked.find(label)[0],
+                failed=asked.find(label)[1],
+                drained=drained.get(label, [])[:MAX_DRAINED],
+                **pairs[label],
+                **since_fields(monitor.since(each.code, label)),
             )
-        return lines
+            for each, label in found[:MAX_PAIRS]
+        ]
 
     def _replicas(self, pairs: Mapping[str, Mapping[str, int]], asked: PairTraffic) -> list[ReplicaStatus]:
         registry = self.parts.fleet.registry
@@ -360,20 +352,13 @@ class StatusView:
         views = (ReplicaView(each, snapshot, self.parts.local_stats, self.now) for each in snapshot.replicas.values())
         shown = heapq.nsmallest(MAX_REPLICAS, views, key=lambda view: (view.urgency, view.replica.url))
         sole = sole_pairs(snapshot, self.parts.local_stats, pairs)
-        monitor = self.parts.status.monitor
-        lines = [
-            view.status(
-                registry.names.get(url := view.replica.url, ()),
-                registry.configured,
-                SolePairs(
-                    pairs=(labels := sole.get(url, []))[:MAX_SOLE_PAIRS],
-                    more=max(0, len(labels) - MAX_SOLE_PAIRS),
-                    requests=asked.requests(labels),
-                ),
-                monitor,
-            )
-            for view in shown
-        ]
+        lines: list[ReplicaStatus] = []
+        for view in shown:
+            labels = sole.get(url := view.replica.url, [])
+            more = max(0, len(labels) - MAX_SOLE_PAIRS)
+            pairs_alone = SolePairs(pairs=labels[:MAX_SOLE_PAIRS], more=more, requests=asked.requests(labels))
+            names = registry.names.get(url, ())
+            lines.append(view.status(names, registry.configured, pairs_alone, self.parts.status.monitor))
         return sorted(lines, key=lambda line: LEVELS.index(line.level))
 
 

@@ -117,7 +117,7 @@ class PairOfReplica(BaseModel):
 
 
 class SolePairs(BaseModel):
-    """Pairs of which a replica is the last ready one, without those that fail."""
+    """Pairs of which a replica is the last ready one."""
 
     pairs: list[str]
     more: int = 0

@@ -98,14 +98,13 @@ class PairTraffic:
     @classmethod
     def of(cls, summaries: Iterable[ProxySummary], now: float) -> PairTraffic:
         """Sum the figures of the proxies that are not silent."""
-        told = [each.pairs for each in summaries if now - each.at <= SILENT_SECONDS]
-        is_whole = all(pairs is not None and len(pairs) < MAX_PAIRS for pairs in told)
-        return cls(summed_pairs(pairs or {} for pairs in told), is_whole)
+        known = [each.pairs for each in summaries if now - each.at <= SILENT_SECONDS]
+        is_whole = all(pairs is not None and len(pairs) < MAX_PAIRS for pairs in known)
+        return cls(summed_pairs(pairs or {} for pairs in known), is_whole)
 
     def find(self, label: str) -> tuple[int | None, int | None]:
         """Return a pair's requests, and those of them that failed."""
-        nothing = (0, 0) if self.is_whole else (None, None)
-        return self.counts.get(label, nothing)
+        return self.counts.get(label, (0, 0) if self.is_whole else (None, None))
 
     def requests(self, labels: Iterable[str]) -> int | None:
         """Return the requests of several pairs."""

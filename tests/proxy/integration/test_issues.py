@@ -38,7 +38,7 @@ async def test_failures_of_all_proxies_are_one_issue(redis: RedisServer) -> None
             for running in (first, second):
                 found = await until_issue(running, "requests-failing")
                 figures = found["figures"]
-                assert (found["level"], found["runbook"]) == ("bad", "an-alert-came")
+                assert found["level"] == "bad"
                 assert figures["failed"] == figures["requests"] >= 5
                 assert found["since"] >= before
                 shown = (await issues(running, "/health"))["requests-failing"]

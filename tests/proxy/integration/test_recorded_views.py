@@ -200,6 +200,11 @@ async def test_status_is_as_recorded(shown: tuple[Fleet, RunningProxy]) -> None:
         fleet.sort(found["events"], "text")
         return found
 
+    async def knows_of_redis() -> bool:  # which is found out up to a second after the first sweep
+        data = (await running.client.get("/status/data")).json()
+        return any(event["kind"] == "redis-away" for event in data["events"])
+
+    await wait_until(knows_of_redis, 60, "the loss of Redis among the events")
     data = (await running.client.get("/status/data")).json()
     check("status.json", as_text(fleet, running, ordered(data)))
     async with running.client.stream("GET", "/status/stream") as stream:

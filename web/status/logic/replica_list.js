@@ -6,7 +6,7 @@ export const FEW = 12;
 /** Returns what is shown of the replicas, `{shown, ready, isFolded}`; a filter looks through all. */
 export function listReplicas(replicas, { filter, showsReady, opened }) {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length > 0) return { shown: replicas.filter((each) => words.every((word) => textOf(each).includes(word))), ready: 0, isFolded: false };
+  if (words.length > 0) return { shown: replicas.filter((each) => words.every((word) => textOf(each).includes(word))), ready: 0 };
   const ready = replicas.filter(({ level }) => level === "ok").length;
   const isFolded = ready > FEW && !showsReady;
   return { shown: isFolded ? replicas.filter(({ level, url }) => level !== "ok" || opened.has(url)) : replicas, ready, isFolded };

@@ -4,7 +4,7 @@ import { html } from "../../common/view.js";
 
 export function Drained({ state, actions, text, pairs }) {
   const { status } = state;
-  const urls = new Set(status.pairs.filter(({ pair }) => pairs.includes(pair)).flatMap(({ drained }) => drained));
+  const urls = new Set(status.pairs.filter(({ pair, ready }) => ready === 0 && pairs.includes(pair)).flatMap(({ drained }) => drained));
   return [...urls].map(
     (url) => html`<p key=${url} class="why">
       ${text("pair.drained", { url })}${" "}
