@@ -8,25 +8,9 @@ from typing import Final
 import pytest
 
 from proxy.api.runbooks import FOLDER, PREFIX
+from proxy.status.diagnosis import IssueCode
 from tests.proxy.proxies import RunningProxy, proxy
 
-CODES: Final = {
-    "redis-away",
-    "pair-unavailable",
-    "pair-failing",
-    "replica-down",
-    "replica-starting",
-    "replica-stalled",
-    "replica-failing",
-    "replica-full",
-    "replica-pairs-missing",
-    "replicas-missing",
-    "requests-failing",
-    "answers-slow",
-    "overload",
-    "versions-differ",
-    "engine-died",
-}
 # All of them stay in a proxy's memory, plain and compressed.
 MOST_BYTES: Final = 250_000
 
@@ -38,12 +22,12 @@ async def running() -> AsyncGenerator[RunningProxy]:
 
 
 def test_each_code_has_a_page_and_each_page_a_code() -> None:
-    assert {path.stem for path in (FOLDER / "runbooks").iterdir()} == CODES | {"README"}
+    assert {path.stem for path in (FOLDER / "runbooks").iterdir()} == {*IssueCode, "README"}
 
 
 def test_index_leads_to_each_page() -> None:
     index = (FOLDER / "runbooks/README.md").read_text()
-    assert not {code for code in CODES if f"]({code}.md)" not in index}
+    assert not {code for code in IssueCode if f"]({code}.md)" not in index}
 
 
 def test_documents_are_small() -> None:

@@ -38,8 +38,8 @@ TIMES = {
     "since",
 }
 OTHERS = {"version", "latency_s", "score", "at_least"}
-# Events that the next tick notices, if the machine is slow.
-TICKED = {"redis-away", "breaker-opened"}
+# An event that the next tick notices, if the machine is slow.
+TICKED = {"breaker-opened"}
 OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b")
 VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info|canaries_total")
 
