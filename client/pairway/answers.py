@@ -1,4 +1,4 @@
-"""Answers: what calls return. Members that this version does not know are ignored."""
+"""Answers: what calls return; unknown members are ignored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY_LIMITS: Final = ("requests_per_minute", "chars_per_day", "chars_per_month")
 
 @dataclass(slots=True)
 class TranslationWarning:
-    """A quality problem of a translation; ``values`` are the words it is about."""
+    """A quality problem; ``values`` are the words it is about."""
 
     code: str
     message: str
@@ -88,7 +88,7 @@ class Translation:
 
 @dataclass(slots=True)
 class Delta:
-    """The next part of a streamed translation; ``index`` is that of its text."""
+    """The next part of a stream; ``index`` is that of its text."""
 
     index: int
     text: str
@@ -116,7 +116,7 @@ class Detection:
 
 @dataclass(slots=True)
 class TargetLanguage:
-    """A target language: whether it is ready now, and the pivot if it needs one."""
+    """A target language: whether it is ready, and its pivot."""
 
     lang: str
     ready: bool

@@ -47,8 +47,9 @@ def _streamed(
 
 
 class AsyncClient(Connection):
-    """A client whose methods are awaited. Close it, or use it as a context manager.
+    """A client whose methods are awaited.
 
+    Close it, or use it as a context manager.
     A cancelled task closes its connections, so that the server stops its work.
     """
 
@@ -145,7 +146,10 @@ class AsyncClient(Connection):
 
 
 class AsyncTranslationStream(Generic[T]):
-    """A streamed translation: its deltas, then ``result``. Closing it ends the server's work."""
+    """A streamed translation: its deltas, then ``result``.
+
+    Closing it ends the server's work.
+    """
 
     def __init__(self, client: AsyncClient, plan: calls.StreamPlan[T]) -> None:
         self._client = client

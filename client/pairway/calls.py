@@ -137,7 +137,7 @@ def glossary_entries(session: Session, glossary_id: str, source: str, target: st
 def add_glossary_entries(
     session: Session, glossary_id: str, source: str, target: str, entries: Mapping[str, str]
 ) -> Call[Glossary]:
-    """Add entries to a glossary, in place of those of the same sources."""
+    """Add entries to a glossary, replacing those of the same sources."""
     path, body = _path(glossary_id, source, target), {"entries": dict(entries)}
     return (yield from _glossary(session, "PATCH", path, body))
 

@@ -51,8 +51,9 @@ def _streamed(
 
 
 class Client(Connection):
-    """A client whose methods block. Close it, or use it as a context manager.
+    """A client whose methods block.
 
+    Close it, or use it as a context manager.
     It may be shared by threads. Whatever interrupts a call closes its connections, so that the server stops its work.
     """
 
@@ -139,7 +140,7 @@ class Client(Connection):
             return lost(error)
 
     def _together(self, step: Together) -> Any:
-        """Run several requests at once, in an event loop: only there can all of them be interrupted."""
+        """Run several requests in an event loop, where all can be interrupted."""
         with self.lock:
             if self._several is None:
                 self._several = LoopThread(), AsyncClient.sharing(self)
@@ -182,7 +183,10 @@ class LoopThread:
 
 
 class TranslationStream(Generic[T]):
-    """A streamed translation: its deltas, then ``result``. Closing it ends the server's work."""
+    """A streamed translation: its deltas, then ``result``.
+
+    Closing it ends the server's work.
+    """
 
     def __init__(self, client: Client, plan: calls.StreamPlan[T]) -> None:
         self._client = client

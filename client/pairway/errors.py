@@ -72,11 +72,11 @@ class UnknownPairError(RequestError):
 
 
 class UnknownGlossaryError(RequestError):
-    """You have no such glossary, or it has no dictionary for the pair."""
+    """There is no such glossary, or no dictionary for the pair."""
 
 
 class TooLargeError(RequestError):
-    """A text or a list is over a limit, and cannot be split."""
+    """A text is over a limit, and cannot be split."""
 
 
 class LanguageUndetectedError(RequestError):

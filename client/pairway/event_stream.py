@@ -15,7 +15,7 @@ MAX_EVENT_CHARS: Final = 64 << 20
 
 
 class EventReader:
-    """Reader of events as their bytes arrive; ``result`` is there after the last."""
+    """Reader of events as their bytes arrive, and of the result."""
 
     def __init__(self, *, one: bool, request_id: str | None) -> None:
         self._one = one
@@ -28,7 +28,7 @@ class EventReader:
         self._data: list[str] = []
 
     def feed(self, part: bytes) -> list[Delta]:
-        """Return the deltas that these bytes complete; raise the problem of an error."""
+        """Return the deltas that are complete; raise the problem of an error."""
         text = self._decoder.decode(part)
         head, newline, tail = text.rpartition("\n")
         self._rest_chars += len(text)
@@ -54,7 +54,7 @@ class EventReader:
         return self._results[0] if self._one else self._results
 
     def read_whole(self, members: dict[str, Any]) -> list[Delta]:
-        """Take the answer of a server that does not stream; return its texts."""
+        """Take a whole answer as the result; return its texts."""
         with understood():
             self._results = [Translation.of(each) for each in members.get("results", [members])]
             texts = [each.text for each in self._results]

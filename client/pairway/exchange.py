@@ -56,7 +56,7 @@ class Session:
         return self.now() + (self.timeout if timeout is None else timeout)
 
     def lower_limits(self, error: TooLargeError) -> Limits | None:
-        """Return the limits after a 413; None if it teaches nothing, or the server names them."""
+        """Return the limits after a 413, None if it teaches nothing."""
         return None if self.named_limits else self.limits.lowered(error.members)
 
 
@@ -117,7 +117,7 @@ def failure_of(request: ApiRequest, outcome: Reply | Lost, request_id: str, url:
 
 
 def _lacking(request: ApiRequest, problem: ProblemError) -> str | None:
-    """Return the feature that the server does not know, None if it is something else."""
+    """Return the feature that the server lacks, None for other problems."""
     # Of /usage it says that keys are off.
     if problem.code == "method-not-allowed" or (problem.code == "not-found" and request.path != "/usage"):
         return f"{request.method} {request.path}"
@@ -155,7 +155,7 @@ def _may_pass(outcome: Reply | Lost, failure: PairwayError, *, reached: bool) ->
 
 
 def _wait_before(attempts: int, failure: PairwayError, jitter: float) -> float:
-    """Return the seconds to wait: the server's, or twice as many each time; spread by half."""
+    """Return the seconds to wait: the server's, or more each time."""
     asked = failure.retry_after if isinstance(failure, ProblemError) else None
     waits = min(MAX_WAIT, FIRST_WAIT * 2.0 ** min(attempts, 10))
     return asked + FIRST_WAIT * jitter if asked is not None else waits * (0.5 + jitter / 2)

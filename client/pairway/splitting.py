@@ -34,7 +34,7 @@ class Limits:
         return cls(**{name: max(1, value) for name, value in known.items()})
 
     def lowered(self, problem: Mapping[str, Any]) -> Self | None:
-        """Return the limits after a 413 with its figure, None if it teaches nothing."""
+        """Return the limits after a 413, None if it teaches nothing."""
         name, limit = problem.get("unit"), problem.get("limit")
         # The figure of a key's day or month has the same unit.
         if name not in _UNITS or "key" in str(problem.get("detail")):
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Piece:
-    """A text, or a part of one, with the bytes of its JSON; ``gap`` follows it in the text."""
+    """Part of a text, and its JSON; white space ``gap`` follows it."""
 
     text: str
     encoded: bytes
@@ -78,7 +78,7 @@ def pieces_of(text: str, limits: Limits, option_bytes: int) -> list[Piece]:
 
 
 def _cut(text: str, most: int) -> tuple[str, str, str]:
-    """Return the head of at most so many characters, the white space behind it, and the tail."""
+    """Return the head of a text, the white space behind it, the tail."""
     for pattern in _CUTS:
         found = None
         for found in pattern.finditer(text, most // 2, most):  # noqa: B007 -- the last one counts
@@ -89,7 +89,7 @@ def _cut(text: str, most: int) -> tuple[str, str, str]:
 
 
 def batches_of(sizes: Sequence[int], most_texts: int, most_bytes: int) -> Iterator[range]:
-    """Yield ranges of neighbours that fit into one request; each has at least one."""
+    """Yield ranges of neighbours that fit into one request, at least one."""
     begin = total = 0
     for place, size in enumerate(sizes):
         if place > begin and (place - begin >= most_texts or total + size + 1 > most_bytes):

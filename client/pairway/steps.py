@@ -1,4 +1,7 @@
-"""Steps: what a call asks of its transport. A call is a generator of steps that returns its result."""
+"""Steps: what a call asks of its transport.
+
+A call is a generator of steps that returns its result.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class ApiRequest:
 
 @dataclass(slots=True)
 class Send:
-    """Send a request within these seconds; is answered by a Reply or a Lost.
+    """Request to send within these seconds; the outcome is Reply or Lost.
 
     ``opens``: leave the body of a good answer to be read as a stream.
     """
@@ -41,16 +44,16 @@ class Send:
 
 @dataclass(slots=True)
 class Wait:
-    """Wait these seconds."""
+    """Pause of these seconds."""
 
     seconds: float
 
 
 @dataclass(slots=True)
 class Together:
-    """Run calls, at most so many at once; is answered by the list of results.
+    """Calls to run, at most so many at once.
 
-    The first error ends all of them.
+    The outcome is the list of results; the first error ends all of them.
     """
 
     calls: Iterator[Call[Any]]
@@ -59,7 +62,7 @@ class Together:
 
 @dataclass(slots=True)
 class Reply:
-    """An answer; ``opened`` is the response whose body is still to be read."""
+    """An answer; ``opened``: its body is still to be read."""
 
     status: int
     headers: httpx.Headers
@@ -67,7 +70,7 @@ class Reply:
     opened: httpx.Response | None = None
 
     def members(self) -> dict[str, Any]:
-        """Return the JSON object of the body; raise ValueError if it is none."""
+        """Return the JSON object; raise ValueError or TypeError if it is none."""
         found: object = json.loads(self.body)
         if not isinstance(found, dict):
             raise TypeError("not a JSON object")

@@ -70,7 +70,7 @@ _KNOWN: Final = TranslateOptions.__annotations__.keys() | StreamOptions.__annota
 
 
 def body_members(to: str | Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request's members but for its texts; raise TypeError for an unknown option."""
+    """Return a request's members without texts; raise TypeError for unknown options."""
     members: dict[str, Any] = {"target_lang": to if isinstance(to, str) else list(to)}
     if "source" in options:
         members["source_lang"] = options["source"]
@@ -88,7 +88,7 @@ def headers_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def body_of(text: bytes, members: Mapping[str, Any]) -> bytes:
-    """Return the body of a request from the JSON of its text or list."""
+    """Return the body of a request, given the JSON of its texts."""
     return b'{"text":%b,%b' % (text, encode(members)[1:])
 
 
@@ -118,8 +118,9 @@ def translate(
 def translate(
     session: Session, text: str | Texts, *, to: str | Targets, **options: Unpack[TranslateOptions]
 ) -> Call[Any]:
-    """Translate a text or a list; a list of targets returns a dict by target.
+    """Translate a text or a list of texts.
 
+    A list of targets returns a dict by target.
     Lists and texts that are too large for one request are split and put together again.
 
     Raises:
@@ -155,7 +156,7 @@ class _Job:
     keeps: bool
 
     def send(self, text: bytes) -> Call[list[list[Translation]]]:
-        """Translate the JSON of a text or list; return the results by target."""
+        """Translate texts, given as JSON; return the results by target."""
         request = ApiRequest("POST", "/translate", body_of(text, self.members), self.headers)
         reply = yield from exchange(self.session, request, self.deadline)
         answer = decoded(reply)
@@ -167,7 +168,7 @@ class _Job:
 def _texts_into(
     session: Session, texts: list[str], targets: list[str], options: TranslateOptions, deadline: float, *, one: bool
 ) -> Call[list[list[Translation]]]:
-    """Translate into targets of one request; split again after a 413 with a figure."""
+    """Translate into targets of one request; split again after a 413."""
     # A list of one target and one target are two answers of the server.
     members = body_members(targets[0] if len(targets) == 1 else targets, options)
     keeps = options.get("on_error", "stop") == "keep"

@@ -100,7 +100,7 @@ def _headers(settings: Settings) -> dict[str, str]:
 
 
 def lost(error: httpx.RequestError) -> Lost:
-    """Return what an error of httpx means; its message has no headers, so no key."""
+    """Return what an error of httpx means; its message has no key."""
     reason = str(error) or type(error).__name__
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError | httpx.UnsupportedProtocol):
         return Lost(reason, sent=False)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import httpx
-
 from pairway.errors import PairwayError
 from pairway.exchange import Session
 from pairway.settings import Settings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from pairway.errors import (
     AnswerError,
     DeadlineError,
@@ -23,6 +22,7 @@ from pairway.errors import (
 )
 from pairway.exchange import MAX_WORKED, exchange
 from pairway.steps import ApiRequest, Lost, Reply
+
 from tests.client.pairway.played import Player, answered, problem
 
 GOOD = answered({"fine": True})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from pairway import Client
 from pairway.errors import SettingsError
 from pairway.settings import DEFAULT_URL, Settings, config_file, load_settings

@@ -7,7 +7,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from pairway.answers import Translation, TranslationWarning
 from pairway.splitting import FRAME_BYTES, Limits, Piece, batches_of, encode, pieces_of, put_together
 

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-
 from pairway.errors import AnswerError, LanguageUndetectedError, TooLargeError, UnavailableError
 from pairway.steps import Reply, Send
 from pairway.translate_call import translate
+
 from tests.client.pairway.played import Player, answered, problem
 
 
@@ -147,7 +147,7 @@ def test_call_that_keeps_going_names_the_text_at_fault() -> None:
     assert isinstance(found[13].error, LanguageUndetectedError)
 
 
-def test_call_that_keeps_going_does_not_halve_what_no_text_caused() -> None:
+def test_list_is_not_halved_for_what_no_text_caused() -> None:
     player = Player(lambda _: problem(503, "overloaded", "100"))
     found = player.run(translate(player.session(), ["a", "b"], to=["de", "fr"], on_error="keep"))
     assert [type(each.error) for results in found.values() for each in results] == [UnavailableError] * 4

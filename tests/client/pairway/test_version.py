@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 
 from pairway import __version__
+
 from tests.support.processes import ROOT
 
 
