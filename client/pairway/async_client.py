@@ -49,8 +49,8 @@ def _streamed(
 class AsyncClient(Connection):
     """A client whose methods are awaited.
 
-    Close it, or use it as a context manager.
-    A cancelled task closes its connections, so that the server stops its work.
+    Close it, or use it as a context manager. A cancelled task closes its connections,
+    so that the server stops its work.
     """
 
     _http: httpx.AsyncClient | None = None

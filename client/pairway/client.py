@@ -53,8 +53,8 @@ def _streamed(
 class Client(Connection):
     """A client whose methods block.
 
-    Close it, or use it as a context manager.
-    It may be shared by threads. Whatever interrupts a call closes its connections, so that the server stops its work.
+    Close it, or use it as a context manager. It may be shared by threads. Whatever interrupts a call closes its
+    connections, so that the server stops its work.
     """
 
     _http: httpx.Client | None = None

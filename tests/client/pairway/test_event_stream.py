@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from pairway.errors import AnswerError, ServerError, StreamCutError
 from pairway.event_stream import EventReader
 
-RESULT = {"translation": "Grüße, 世界\u2028", "source_lang": "en", "target_lang": "de", "warnings": []}
+RESULT: dict[str, Any] = {"translation": "Grüße, 世界\u2028", "source_lang": "en", "target_lang": "de", "warnings": []}
 DELTAS = [{"index": 0, "text": "Grüße, "}, {"index": 0, "text": "世界\u2028"}]
 
 

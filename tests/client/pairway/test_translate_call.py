@@ -156,8 +156,9 @@ def test_list_is_not_halved_for_what_no_text_caused() -> None:
 
 def test_unknown_option_is_named() -> None:
     player = Player(Server())
+    wrong: Any = {"formality": "more"}
     with pytest.raises(TypeError, match="'formality'"):
-        player.run(translate(player.session(), "a", to="de", formality="more"))  # pyright: ignore[reportCallIssue]
+        player.run(translate(player.session(), "a", to="de", **wrong))
 
 
 @pytest.mark.parametrize("answer", [{}, {"translation": "x"}, {"results": [1]}, {"results": []}, {"translation": {}}])
