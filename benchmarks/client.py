@@ -127,7 +127,7 @@ async def with_client(url: str, texts: Sequence[str], batch: int) -> list[str]:
 
 
 def throughput(url: str, rounds: int, texts: int, batch: int) -> tuple[float, float]:
-    """Return texts a second of the hand-written loop and of the client, in turns."""
+    """Return texts a second of the hand-written loop and of the client: the best of rounds in turns."""
     lines = [f"Line {number}" for number in range(texts)]
     sides: list[Callable[[str, Sequence[str], int], Coroutine[Any, Any, list[str]]]] = [hand_written, with_client]
     rates: list[list[float]] = [[], []]
@@ -136,7 +136,8 @@ def throughput(url: str, rounds: int, texts: int, batch: int) -> tuple[float, fl
             begun = time.perf_counter()
             assert len(asyncio.run(side(url, lines, batch))) == texts  # noqa: S101 -- both do the whole work
             measured.append(texts / (time.perf_counter() - begun))
-    return median(rates[0]), median(rates[1])
+    # Other work on the machine only slows; a median of few rounds would compare its bursts.
+    return max(rates[0]), max(rates[1])
 
 
 def server(folder: Path, delay: float) -> tuple[Server, str]:
@@ -171,7 +172,7 @@ async def measure(folder: RunFolder, rounds: int, calls: int, texts: int) -> int
                 rows.append((label, f"{loop:.0f}", f"{client:.0f}", f"{share:.2f}"))
                 if is_target:
                     checks.at_least(f"{label}: of a hand-written loop", share, MIN_THROUGHPUT)
-    note = f"medians of {rounds} rounds, {calls} calls, {texts} texts, {CONCURRENCY} requests at once"
+    note = f"medians of {rounds} rounds (texts a second: the best of them), {calls} calls, {texts} texts, {CONCURRENCY} requests at once"
     lines = table(("", "httpx alone", "client", "ratio"), rows)
     return folder.publish("The Python client", note, lines, {"rows": rows}, checks)
 
