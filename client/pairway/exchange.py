@@ -25,7 +25,13 @@ from .steps import ApiRequest, Call, Lost, Reply, Send, Wait
 
 # The server refused before it did any work, so that even a change may be sent again.
 NO_WORK: Final = frozenset(
-    {(408, "request-timeout"), (429, "rate-limited"), (503, "overloaded"), (503, "keys-unavailable")}
+    {
+        (408, "request-timeout"),
+        (429, "rate-limited"),
+        (503, "overloaded"),
+        (503, "pair-unavailable"),
+        (503, "keys-unavailable"),
+    }
 )
 # docs/api.md, "Send again".
 REPEATED: Final = frozenset({408, 429, 503, 504})

@@ -78,7 +78,7 @@ def pieces_of(text: str, limits: Limits, option_bytes: int) -> list[Piece]:
 
 
 def _cut(text: str, most: int) -> tuple[str, str, str]:
-    """Return the head of a text, the white space behind it, the tail."""
+    """Return a text's head, the white space behind it, and the tail."""
     for pattern in _CUTS:
         found = None
         for found in pattern.finditer(text, most // 2, most):  # noqa: B007 -- the last one counts
