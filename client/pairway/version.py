@@ -1,5 +1,3 @@
 """Version of the client, as that of the servers."""
 
-from typing import Final
-
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
