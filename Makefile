@@ -250,6 +250,10 @@ bench-start: dev  ## Measure starts, and the way back of what is killed, cold an
 	@$(BIN)/python -m benchmarks.start --out $(or $(OUT),.run/start) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(MODELS),--models $(MODELS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
+bench-client: dev  ## Measure what the Python client costs beside plain httpx; fail if a target is missed. (ROUNDS=5 CALLS=2000 TEXTS=10000 OUT=.run/client)
+	@PYTHONPATH=client $(BIN)/python -m benchmarks.client --out $(or $(OUT),.run/client) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(CALLS),--calls $(CALLS)) $(if $(TEXTS),--texts $(TEXTS))
+
 request-path: dev  ## Trace the product files that one warm request en-de enters; fail if there are too many.
 	@$(BIN)/python -m benchmarks.request_path
 

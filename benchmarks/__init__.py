@@ -2,6 +2,7 @@
 
 - ``harness/``: load generators, servers, targets and tables. Tests use it too.
 - ``calibration/``: how far confidence can be trusted, and what it costs.
+- ``client``: what the Python client costs beside plain httpx.
 - ``connections/``: what idle connections and slow clients do to a proxy.
 - ``imports``: the files of libraries that a start imports.
 - ``origin/``: the experiment that the project began with: one model under several designs.

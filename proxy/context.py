@@ -18,7 +18,7 @@ from proxy.glossaries.term_finder import TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
-from proxy.routing.language_lists import LanguageLists
+from proxy.routing.language_lists import LanguageLists, Render
 from proxy.settings import ProxySettings
 from proxy.status.feed import StatusFeed
 from proxy.status.monitor import StatusMonitor
@@ -54,7 +54,10 @@ class FleetContext:
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """The pipeline of translation requests, and the lists of what it serves."""
+    """The pipeline of translation requests, and the lists of what it serves.
+
+    ``languages_render``: that of the native API's list.
+    """
 
     service: TranslationService
     target_lists: TargetListTranslator
@@ -62,6 +65,7 @@ class TranslationContext:
     coalescer: RequestCoalescer
     fault_retry: TransientFaultRetry
     language_lists: LanguageLists
+    languages_render: Render
     result_turns: ResultTurns
     loops: tuple[Loop, ...]
 

@@ -48,7 +48,7 @@ from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
-from proxy.routing.language_lists import LanguageLists
+from proxy.routing.language_lists import LanguageLists, RequestLimits, languages_render
 from proxy.routing.pivots import PivotOrder
 from proxy.routing.routes import RoutePlanner
 from proxy.settings import ProxySettings
@@ -63,7 +63,7 @@ from proxy.translation.detection import DetectionService, LanguageGrouper
 from proxy.translation.dispatcher import Dispatcher
 from proxy.translation.results import ResultTurns
 from proxy.translation.service import TranslationService
-from proxy.translation.target_list import TargetListTranslator
+from proxy.translation.target_list import MAX_TARGETS, TargetListTranslator
 from proxy.upstream.client import ReplicaClient
 from shared.languages import display_name
 from shared.parsing.byte_budget import ByteBudget
@@ -302,8 +302,23 @@ def build_translation(
     if redis_cache is not None:
         loops = (Loop("cache", FLUSH_SECONDS, redis_cache.flush, time.monotonic, foundation.rng),)
     fault_retry = TransientFaultRetry(metrics, time.monotonic, foundation.rng)
-    lists = LanguageLists(pivots)
-    return TranslationContext(service, target_lists, detection, coalescer, fault_retry, lists, result_turns, loops)
+    limits = RequestLimits(
+        texts=settings.max_texts,
+        characters=settings.max_text_chars,
+        bytes=settings.max_body_bytes,
+        targets=MAX_TARGETS,
+    )
+    return TranslationContext(
+        service,
+        target_lists,
+        detection,
+        coalescer,
+        fault_retry,
+        LanguageLists(pivots),
+        languages_render(limits),
+        result_turns,
+        loops,
+    )
 
 
 def build_redis_cache(foundation: Foundation) -> RedisCache | None:

@@ -69,9 +69,13 @@ def _health(parts: ProxyContext) -> tuple[int, bytes]:
 
 @routes.get("/languages", response_model=language_lists.Languages)
 async def languages(request: Request) -> Response:
-    """List every source language, its targets, and whether they are ready now."""
+    """List every source language, its targets, and whether they are ready now.
+
+    ``limits`` are those of a request.
+    """
     parts = context(request)
-    body = await parts.translation.language_lists.get(language_lists.languages, parts.fleet.registry.snapshot)
+    lists, render = parts.translation.language_lists, parts.translation.languages_render
+    body = await lists.get(render, parts.fleet.registry.snapshot)
     return Response(body, media_type="application/json")
 
 

@@ -13,6 +13,7 @@ from proxy.api.http_exchange import KEY, NO_KEY, translation_run
 from proxy.exchange.fields import parse_unique
 from proxy.exchange.translation_run import TranslationRun
 from proxy.translation.service import CACHE_HEADER, AnswerSource
+from proxy.translation.target_list import MAX_TARGETS
 from shared.http import event_stream
 from shared.http.app_setup import Handler
 from shared.http.openapi import TRANSLATE_HEADERS, body_documentation, problem_documentation
@@ -25,8 +26,6 @@ from shared.protocol.sse_format import DeltaSink
 from shared.protocol.translate_request import Limits, TranslateRequest
 from shared.protocol.validation_errors import MAX_FIELDS_NAMED
 
-# Further targets of one request; each costs as much as the first.
-MAX_TARGETS: Final = 10
 # Validates the other members where no target is valid.
 _ANY_TARGET: Final = "en"
 

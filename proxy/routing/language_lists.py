@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -53,14 +54,29 @@ class Language(BaseModel):
     targets: list[Target]
 
 
+class RequestLimits(BaseModel):
+    """Limits of one request, at which clients split what is larger."""
+
+    texts: int = Field(description="Most texts in a list.")
+    characters: int = Field(description="Most characters in one text.")
+    bytes: int = Field(description="Most bytes of the body.")
+    targets: int = Field(description="Most target languages.")
+
+
 class Languages(BaseModel):
     """The answer to ``GET /languages``."""
 
     languages: list[Language]
+    limits: RequestLimits
 
 
-def languages(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
-    """Return ``Languages`` as JSON: targets are direct or through a pivot."""
+def languages_render(limits: RequestLimits) -> Render:
+    """Return what renders ``Languages`` as JSON, with these limits."""
+    return partial(_languages, limits.model_dump())
+
+
+def _languages(limits: dict[str, int], snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
+    """Render ``Languages``: targets are direct or through a pivot."""
     targets: dict[LanguagePair, dict[str, object]] = {
         pair: {"lang": pair.target, "ready": bool(urls), "how": "direct", "pivot": None}
         for pair, urls in snapshot.ready.items()
@@ -71,4 +87,5 @@ def languages(snapshot: Snapshot, pivots: PivotOrder | None) -> bytes:
     by_source: dict[str, list[dict[str, object]]] = {}
     for pair in sorted(targets):
         by_source.setdefault(pair.source, []).append(targets[pair])
-    return to_json({"languages": [{"lang": lang, "targets": each} for lang, each in by_source.items()]})
+    listed = [{"lang": lang, "targets": each} for lang, each in by_source.items()]
+    return to_json({"languages": listed, "limits": limits})

@@ -24,6 +24,8 @@ from shared.runtime.gc_tuning import drop_tracebacks
 from shared.runtime.metrics import MIXED, RequestSample
 from shared.runtime.turns import LoopTurns
 
+# Of one request; each costs as much as the first.
+MAX_TARGETS: Final = 10
 # The others wait: a list of ten targets should not push ten times the work at once.
 MAX_TARGETS_AT_ONCE: Final = 4
 # Of planning a target, or of sending it, beside what its texts need.

@@ -23,6 +23,8 @@ OTHERS = (
     ROOT / "apiserver/guards/names/words/ATTRIBUTION.md",
 )
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OTHERS])
+# Settings of the client, which no server reads.
+OF_THE_CLIENT = {"PAIRWAY_URL", "PAIRWAY_KEY"}
 LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")
 
 
@@ -46,7 +48,7 @@ def test_links_in_documents_resolve() -> None:
 def test_documented_settings_metrics_and_targets_exist() -> None:
     """What a document names as a setting, a metric or a target of make is one; ``*_NAME`` is one of both servers'."""
     example, makefile = ((ROOT / name).read_text() for name in (".env.example", "Makefile"))
-    settings = set(re.findall(r"^#([A-Z0-9_]+)=", example, re.MULTILINE))
+    settings = OF_THE_CLIENT | set(re.findall(r"^#([A-Z0-9_]+)=", example, re.MULTILINE))
     metrics = {metric.name for each in (ProxyMetrics(), ApiServerMetrics()) for metric in each.registry.collect()}
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     for document in DOCUMENTS:

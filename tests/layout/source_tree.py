@@ -10,7 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("proxy", "apiserver", "shared")
-OURS = (*PRODUCT, "deploy", "models", "benchmarks", "tests")
+# What its users install, a distribution of its own: its names may be those of the servers, and it exports them.
+CLIENT = "client"
+OURS = (*PRODUCT, CLIENT, "deploy", "models", "benchmarks", "tests")
 # "HTTPServer_v2" → "HTTP", "Server", "v", "2".
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # One term: requests that are in flight.

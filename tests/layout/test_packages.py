@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.layout.source_tree import OURS, PRODUCT, ROOT, functions, modules, packages, parsed, shown
+from tests.layout.source_tree import CLIENT, OURS, PRODUCT, ROOT, functions, modules, packages, parsed, shown
 
 MAX_FILES = 13
 MIN_FILES = 4
@@ -34,14 +34,14 @@ def sub_packages_of(package: Path) -> list[Path]:
 
 
 def test_packages_have_at_most_13_files() -> None:
-    sizes = {shown(package): len(files_of(package)) for package in packages(*PRODUCT, "benchmarks", "deploy")}
+    sizes = {shown(package): len(files_of(package)) for package in packages(*PRODUCT, CLIENT, "benchmarks", "deploy")}
     assert not {name: size for name, size in sizes.items() if size > MAX_FILES}
 
 
 def test_packages_under_4_files_have_a_reason() -> None:
     small = {
         shown(package)
-        for package in packages(*PRODUCT, "benchmarks")
+        for package in packages(*PRODUCT, CLIENT, "benchmarks")
         if len(files_of(package)) + len(sub_packages_of(package)) < MIN_FILES
     }
     assert small == SMALL.keys()
@@ -49,7 +49,7 @@ def test_packages_under_4_files_have_a_reason() -> None:
 
 def test_package_docstrings_list_their_files() -> None:
     missing: list[str] = []
-    for package in packages(*PRODUCT, "benchmarks", "deploy"):
+    for package in packages(*PRODUCT, CLIENT, "benchmarks", "deploy"):
         docstring = ast.get_docstring(parsed(package / "__init__.py")) or ""
         expected = [f"``{path.stem}``" for path in files_of(package)]
         expected += [f"``{path.name}/``" for path in sub_packages_of(package)]
@@ -59,7 +59,7 @@ def test_package_docstrings_list_their_files() -> None:
 
 def test_package_docstrings_list_nothing_else() -> None:
     stale: list[str] = []
-    for package in packages(*PRODUCT, "benchmarks", "deploy"):
+    for package in packages(*PRODUCT, CLIENT, "benchmarks", "deploy"):
         docstring = ast.get_docstring(parsed(package / "__init__.py")) or ""
         listed = [line.split("``")[1] for line in docstring.splitlines() if line.startswith("- ``")]
         existing = {path.stem for path in files_of(package)} | {f"{path.name}/" for path in sub_packages_of(package)}
@@ -79,7 +79,7 @@ def test_packages_re_export_nothing() -> None:
 def test_imports_are_unconditional() -> None:
     wrong = [
         f"{shown(path)}:{node.lineno}"
-        for path in modules(*PRODUCT, "deploy", "benchmarks", "models")
+        for path in modules(*PRODUCT, CLIENT, "deploy", "benchmarks", "models")
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
@@ -89,7 +89,7 @@ def test_imports_are_unconditional() -> None:
 def test_packages_have_tests_or_a_reason() -> None:
     missing = {
         shown(package)
-        for package in packages(*PRODUCT, "deploy")
+        for package in packages(*PRODUCT, CLIENT, "deploy")
         if files_of(package) and not list((ROOT / "tests" / package.relative_to(ROOT)).glob("test_*.py"))
     }
     assert missing == TESTED_ELSEWHERE.keys()
@@ -128,7 +128,7 @@ def test_functions_are_short() -> None:
 def test_blocks_nest_at_most_4_deep() -> None:
     wrong = [
         f"{shown(path)}:{function.lineno}: {function.name} nests {depth} deep"
-        for path in modules(*PRODUCT, "deploy")
+        for path in modules(*PRODUCT, CLIENT, "deploy")
         for function in functions(parsed(path))
         if (depth := nesting(function.body)) > MAX_NESTING
     ]

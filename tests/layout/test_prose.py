@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.layout.prose import DOCUMENTS, docstrings, sentences, words
-from tests.layout.source_tree import OURS, PRODUCT, ROOT, modules, shown
+from tests.layout.source_tree import CLIENT, OURS, PRODUCT, ROOT, modules, shown
 
 MAX_FIRST_LINE_WORDS, MAX_SENTENCE_WORDS = 12, 30
 # Each phrase with what stands for it; a line's end and a comment's sign may stand between two words.
@@ -34,7 +34,7 @@ def test_banned_phrases_stand_nowhere() -> None:
 def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     wrong = [
         f"{shown(path)}:{line}: {text.splitlines()[0]}"
-        for path in modules(*PRODUCT)
+        for path in modules(*PRODUCT, CLIENT)
         for line, text in docstrings(path)
         if re.split(r"\W", text, maxsplit=1)[0].lower() in HEADLESS
     ]
@@ -44,7 +44,7 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
 def test_first_lines_of_docstrings_are_short() -> None:
     wrong = [
         f"{shown(path)}:{line}: {count} words: {text.splitlines()[0]}"
-        for path in modules(*PRODUCT)
+        for path in modules(*PRODUCT, CLIENT)
         for line, text in docstrings(path)
         if (count := words(text.splitlines()[0])) > MAX_FIRST_LINE_WORDS
     ]

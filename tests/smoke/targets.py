@@ -60,6 +60,7 @@ RUN: Final = (
     ),
     _measured("bench-page", ROUNDS="1", SECONDS="1"),
     _measured("bench-start", PARTS="alone", MODELS="1", ROUNDS="1"),
+    _measured("bench-client", ROUNDS="1", CALLS="50", TEXTS="300"),
     _measured("request-path"),
     _measured("faults", ROWS="none", SECONDS="1"),
     # So short a quiet time ends before the connections of the load do.

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.api.translate import MAX_TARGETS, ClientTranslateRequest, parse_client_request
+from proxy.api.translate import ClientTranslateRequest, parse_client_request
+from proxy.translation.target_list import MAX_TARGETS
 from shared.parsing.request_parser import parse_translate_request
 from shared.protocol.errors import BadRequestError, InvalidRequestError, PairwayError, TooLargeError
 from shared.protocol.translate_request import Limits

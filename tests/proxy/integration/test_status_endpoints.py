@@ -92,7 +92,7 @@ def direct(lang: str) -> dict[str, object]:
 async def test_languages_lists_known_pairs_and_ready_ones() -> None:
     one = FakeReplica("en>de", "en>fr", "zh-Hant>en", name="one")
     one.pairs["en>fr"] = False
-    async with replicas(one), proxy([one]) as running:
+    async with replicas(one), proxy([one], max_texts=7) as running:
         response = await running.client.get("/languages")
         assert response.json() == {
             "languages": [
@@ -105,7 +105,8 @@ async def test_languages_lists_known_pairs_and_ready_ones() -> None:
                         {"lang": "fr", "ready": False, "how": "pivot", "pivot": "en"},
                     ],
                 },
-            ]
+            ],
+            "limits": {"texts": 7, "characters": 200_000, "bytes": 2 << 20, "targets": 10},
         }
 
 

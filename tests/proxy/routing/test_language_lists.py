@@ -10,11 +10,12 @@ from types import MappingProxyType
 import pytest
 
 from proxy.fleet.snapshot import Snapshot
-from proxy.routing.language_lists import LanguageLists, Languages, languages
+from proxy.routing.language_lists import LanguageLists, Languages, RequestLimits, languages_render
 from proxy.routing.pivots import PivotOrder
 from tests.proxy.samples import replica, snapshot
 
 PIVOTS = PivotOrder(("en",), lambda _: 0.0)
+LIMITS = RequestLimits(texts=2, characters=3, bytes=4, targets=5)
 FLEET = snapshot(replica("a", "de>en"))
 
 
@@ -75,7 +76,7 @@ async def test_failed_rendering_is_not_kept() -> None:
 
 def test_languages_are_grouped_by_source() -> None:
     fleet = snapshot(replica("http://a", "en>de", "de>en"), remembered=("en>fr",))
-    found = Languages.model_validate_json(languages(fleet, None))
+    found = Languages.model_validate_json(languages_render(LIMITS)(fleet, None))
     assert [(each.lang, [(to.lang, to.ready) for to in each.targets]) for each in found.languages] == [
         ("de", [("en", True)]),
         ("en", [("de", True), ("fr", False)]),

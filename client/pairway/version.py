@@ -1,0 +1,3 @@
+"""Version of the client, as that of the servers."""
+
+__version__ = "0.1.0"
