@@ -1,10 +1,6 @@
 // Reads server-sent events from the body of a fetch, which can send headers; EventSource cannot.
 
-/**
- * Yields the events of a stream as they come.
- * @param {ReadableStream<Uint8Array>} body
- * @returns {AsyncGenerator<{event: string, data: string}>}
- */
+/** Yields the events of a stream, `{event, data}`, as they come. */
 export async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const parser = new EventParser();

@@ -3,7 +3,6 @@
 import { INTERFACE_LANGUAGES } from "./strings.js";
 import { html } from "./view.js";
 
-/** @param {{state: {interfaceLanguage: string, lostLanguage: string | null}, onChoose: (language: string) => void, text: Function}} properties */
 export function InterfaceLanguage({ state, onChoose, text }) {
   const { interfaceLanguage: language, lostLanguage: lost } = state;
   return html`

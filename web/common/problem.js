@@ -2,7 +2,6 @@
 
 /** An answer that is no success, or none at all (`status` 0, `code` "unreachable"). */
 export class ProblemError extends Error {
-  /** @param {{status: number, code: string, detail?: string, candidates?: object[], unserved?: object | null, retryAfter?: number | null}} problem */
   constructor({ status, code, detail = "", candidates = [], unserved = null, retryAfter = null }) {
     super(`${status} ${code}`);
     this.status = status;

@@ -1,9 +1,6 @@
 // What the browser keeps. Storage may be off, full, or hold what another version wrote.
 
-/**
- * Returns the JSON value of a name, or the fallback.
- * @param {Storage | null} storage
- */
+/** Returns the JSON value of a name, or the fallback. */
 export function readStored(storage, name, fallback) {
   try {
     return JSON.parse(storage.getItem(name)) ?? fallback;

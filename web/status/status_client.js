@@ -24,13 +24,8 @@ export class StatusClient {
   #failures = 0;
 
   /**
-   * @param {object} parts
-   * @param {string} parts.base address of the page
-   * @param {() => string} parts.token returns the operator's token or key, or ""
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {(status: object) => void} parts.onStatus
-   * @param {(times: {now: number, known_at: number}) => void} parts.onAlive called where only the times are new
-   * @param {(state: "live" | "polling" | "lost" | "locked", problem: object | null) => void} parts.onState
+   * Of the parts, `base` is the page's address, and `token` returns the operator's token or key, or "".
+   * `onStatus` is given a status, `onAlive` only new times; `onState` "live", "polling", "lost" or "locked", and a problem or null.
    */
   constructor(parts) {
     this.#parts = parts;

@@ -14,17 +14,7 @@ const COPIED_MS = 2000;
 // Each step holds two texts.
 const MAX_STEPS = 20;
 
-/**
- * Returns the actions of the page.
- * @param {object} parts
- * @param {{state: object, update: (changes: object) => void}} parts.store
- * @param {import("./translator.js").Translator} parts.translator
- * @param {import("./translation_client.js").TranslationClient} parts.client
- * @param {Storage | null} parts.local
- * @param {Storage | null} parts.session
- * @param {readonly string[]} parts.preferred the person's languages
- * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
- */
+/** Returns the actions of the page; `preferred` are the person's languages, and `showLanguage` loads the interface's texts. */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
   const keyActions = createKeyActions({ store, translator, client, local, session });
   const kept = createKeptActions({ store, translator, local });

@@ -20,12 +20,6 @@ export class Advisor {
   #detection = null;
   #others = null;
 
-  /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   */
   constructor(parts) {
     this.#parts = parts;
   }

@@ -8,19 +8,21 @@ import { MAX_FILE_BYTES, readTermFile, termFile } from "./logic/term_files.js";
 import { cleanTerm, isFor, MAX_KEPT_TERMS, mergeTerms, readTerms } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
-/**
- * Returns these actions of the page.
- * @param {object} parts
- * @param {{state: object, update: (changes: object) => void}} parts.store
- * @param {import("./translator.js").Translator} parts.translator
- * @param {Storage | null} parts.local
- */
+/** Returns these actions of the page; the parts are those of all actions. */
 export function createKeptActions({ store, translator, local }) {
   const presentPair = () => ({ from: knownSource(store.state) ?? "", to: store.state.target });
 
   function changeTerms(terms, imported = null) {
     store.update({ terms, imported });
     writeStored(local, STORED.terms, terms);
+  }
+
+  /** Other tabs add to the history too: what they have kept stays. */
+  const keptHistory = () => (local ? readEntries(readStored(local, STORED.history, [])) : store.state.history);
+
+  function changeHistory(history) {
+    store.update({ history });
+    writeStored(local, STORED.history, history);
   }
 
   return {
@@ -54,20 +56,14 @@ export function createKeptActions({ store, translator, local }) {
       writeStored(local, STORED.recent, readRecent(readStored(local, STORED.recent, []), target, source));
     },
 
-    /** Other tabs add to the history too: what they have kept stays. */
     addToHistory({ request, result }) {
       if (!store.state.keepsHistory || result.translation === null) return;
       const { text, target_lang: target, format = "text" } = request;
       const entry = { text, translation: result.translation, source: result.source_lang ?? "auto", target, format, at: Date.now() };
-      const history = withEntry(local ? readEntries(readStored(local, STORED.history, [])) : store.state.history, entry);
-      store.update({ history });
-      writeStored(local, STORED.history, history);
+      changeHistory(withEntry(keptHistory(), entry));
     },
     removeEntry({ at, text }) {
-      const kept = local ? readEntries(readStored(local, STORED.history, [])) : store.state.history;
-      const history = kept.filter((each) => each.at !== at || each.text !== text);
-      store.update({ history });
-      writeStored(local, STORED.history, history);
+      changeHistory(keptHistory().filter((each) => each.at !== at || each.text !== text));
       focusOn("keep-history");
     },
     clearHistory() {

@@ -19,14 +19,8 @@ export class LanguageWatch {
   #isServed = false;
 
   /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {readonly string[]} parts.preferred the person's languages
-   * @param {() => boolean} parts.isVisible
-   * @param {() => void} parts.onFirstTarget a target is chosen, as there was none
-   * @param {() => void} parts.onServed the pair is served, and was not when asked before
+   * Of the parts, `preferred` are the person's languages; `onFirstTarget` is called when a target is chosen because
+   * there was none, and `onServed` when the pair is served that was not when asked before.
    */
   constructor(parts) {
     this.#parts = parts;

@@ -8,10 +8,7 @@ export class TranslationClient {
   #base;
   #key;
 
-  /**
-   * @param {string} base address of the page, with a slash at its end
-   * @param {() => string} key returns the API key, or ""
-   */
+  /** `base` is the page's address, with a slash at its end; `key` returns the API key, or "". */
   constructor(base, key) {
     this.#base = base;
     this.#key = key;
@@ -47,12 +44,7 @@ export class TranslationClient {
     return (await this.#post("translate", { ...body, alternatives, confidence: true }, signal)).json();
   }
 
-  /**
-   * Translates; each part is passed on as soon as it is final. Returns the result.
-   * @param {object} body
-   * @param {AbortSignal} signal ends the request, down to the engine
-   * @param {(part: string) => void} onPart
-   */
+  /** Translates; each part is passed on as soon as it is final. Returns the result. The signal ends the request, down to the engine. */
   async translate(body, signal, onPart) {
     const response = await this.#post("translate", { ...body, confidence: true }, signal, { Accept: "text/event-stream" });
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.json();

@@ -27,14 +27,7 @@ export class Translator {
   #sent = null;
   #notBefore = 0;
 
-  /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{now: () => number, setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {(done: {request: object, result: object}) => void} parts.onResult
-   * @param {() => void} parts.onFailure
-   */
+  /** Of the parts, `onResult` is given the request and its result. */
   constructor(parts) {
     this.#parts = parts;
     this.#store = parts.store;

@@ -7,9 +7,7 @@ const PLAIN = /^\w[\w@.:/[\]-]*$/;
 
 /**
  * Returns what is known for the places in commands; a place without a value stays a gap.
- * @param {object | null} status
- * @param {string} subject a replica's URL, pairs, or a service
- * @param {string} proxy the proxy's address
+ * `subject`: a replica's URL, pairs, or a service; `proxy`: the proxy's address.
  */
 export function placeValues(status, subject, proxy) {
   const replicas = status?.replicas ?? [];

@@ -3,11 +3,7 @@
 /** Where documents stand in the repository, all of which the proxy serves. */
 const FOLDER = "/docs/operations/";
 
-/**
- * Returns a document.
- * @param {string} markdown
- * @returns {{title: string, blocks: object[]}}
- */
+/** Returns a document, `{title, blocks}`. */
 export function readDocument(markdown) {
   const [title, ...blocks] = readBlocks(markdown.split("\n"));
   return { title: title.text, blocks };

@@ -1,10 +1,6 @@
 // The one verdict of the page: its header, the tab's title and the tab's icon say the same.
 
-/**
- * Returns the verdict, as bad as the worst issue, or null before the first status: a name of a text, a level, and whether it is known now.
- * @param {object | null} status
- * @param {ReturnType<import("./freshness.js").freshness>} fresh
- */
+/** Returns the verdict, as bad as the worst issue, or null before the first status: a name of a text, a level, and whether it is known now. */
 export function verdictOf(status, fresh) {
   if (status === null) return null;
   if (fresh.level === "lost") return { text: "fleet.unknown", level: "off", isKnown: false };
@@ -14,10 +10,7 @@ export function verdictOf(status, fresh) {
   return { text: `fleet.${name}`, level: isBad ? "bad" : isFine ? "ok" : "warn", isKnown: true };
 }
 
-/**
- * Returns the title of the tab, and the level of its icon.
- * @param {{verdict: object | null, issueCount: number, connection: string, title: string}} parts the verdict with its words
- */
+/** Returns the title of the tab, and the level of its icon, for a verdict with its words. */
 export function tabOf({ verdict, issueCount, connection, title }) {
   if (verdict === null) return connection === "lost" ? { title: `? ${title}`, icon: "off" } : { title, icon: null };
   const mark = verdict.isKnown ? (issueCount ? `(${issueCount}) ` : "") : "? ";

@@ -10,10 +10,7 @@ export function draftOf({ text, source, target, isTargetChosen, format }, addres
   return text || address ? { text, source, target: isTargetChosen ? target : "", format, address } : null;
 }
 
-/**
- * Returns what a stored draft says, or null if it is none, or the address has another text.
- * @param {Draft} stored
- */
+/** Returns what a stored draft says, or null if it is none, or the address has another text. */
 export function readDraft(stored, address) {
   const names = ["text", "source", "target", "format", "address"];
   if (!names.every((name) => typeof stored?.[name] === "string") || stored.address !== address) return null;

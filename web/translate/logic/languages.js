@@ -58,22 +58,13 @@ export function languageName(tag, interfaceLanguage) {
   }
 }
 
-/**
- * Returns the source languages, sorted by name.
- * @param {{lang: string, targets: Target[]}[]} languages
- */
+/** Returns the source languages, sorted by name. */
 export function sourceOptions(languages, interfaceLanguage) {
-  return sorted(
-    languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) })),
-    interfaceLanguage,
-  );
+  const named = languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) }));
+  return sorted(named, interfaceLanguage);
 }
 
-/**
- * Returns the target languages of a source, or of all sources (null), sorted by name.
- * @typedef {{lang: string, ready: boolean, how: string, pivot: string | null}} Target
- * @returns {{lang: string, name: string, ready: boolean, through: string | null}[]}
- */
+/** Returns the target languages, `{lang, name, ready, through}`, of a source, or of all sources (null), sorted by name. */
 export function targetOptions(languages, source, interfaceLanguage) {
   const found = new Map();
   for (const each of languages) {
@@ -96,11 +87,7 @@ export function servedSource(languages, tag) {
   return [tag, base(tag)].find((each) => sources.includes(each)) ?? null;
 }
 
-/**
- * Returns the target for a source that nobody has chosen one for: a language of the person, English, or any that is ready.
- * @param {string | null} source null: any
- * @param {readonly string[]} preferred
- */
+/** Returns the target for a source (null: any) that nobody has chosen one for: a preferred language, English, or any that is ready. */
 export function usualTarget(languages, source, preferred) {
   const served = targetOptions(languages, source, "en").filter(({ lang }) => !source || base(lang) !== base(source));
   const ready = served.filter((each) => each.ready);

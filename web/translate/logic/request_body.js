@@ -6,10 +6,7 @@ import { usedGlossary, usedTerms } from "./terms.js";
 export const FORMATS = Object.freeze(["text", "html", "markdown"]);
 const SURROGATE_PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-/**
- * Returns the body of the request.
- * @param {{text: string, source: string, target: string, format: string, terms: import("./terms.js").Term[]}} state
- */
+/** Returns the body of the request. */
 export function requestBody(state) {
   const { text, source, target, format } = state;
   const terms = usedTerms(state);

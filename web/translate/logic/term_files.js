@@ -17,7 +17,7 @@ export function termFile(terms, kind) {
 
 /**
  * Returns the terms of a file, and how many lines have none. A word that is its own translation stays as it is.
- * @param {{from: string, to: string}} pair of the lines that name no languages
+ * `pair`: the languages of the lines that name none.
  */
 export function readTermFile(content, pair) {
   const lines = content.replace(/^\ufeff/, "").split(/\r\n?|\n/).filter((line) => line.trim());
