@@ -2,7 +2,7 @@
 
 import { InterfaceLanguage } from "../../common/interface_language.js";
 import { html } from "../../common/view.js";
-import { Level } from "./level.js";
+import { Level } from "./elements.js";
 
 export function Header({ state, actions, text, format, fresh, asOf, issues, verdict }) {
   const { connection, token } = state;

@@ -1,9 +1,12 @@
 // The terms: those of the present languages, of any, and of others; their files; the key's glossaries.
 
+import { Table } from "../../common/table.js";
 import { html } from "../../common/view.js";
 import { languageName } from "../logic/languages.js";
 import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
 import { Icon } from "./icons.js";
+
+const COLUMNS = [["terms.source"], ["terms.target"], ["terms.keep"], ["terms.remove", undefined, true]];
 
 export function TermsPanel({ state, actions, text }) {
   const { terms, imported, interfaceLanguage } = state;
@@ -14,7 +17,9 @@ export function TermsPanel({ state, actions, text }) {
   for (const [name, indices] of Object.entries(groups)) {
     const { from, to } = terms[indices[0]];
     const kind = !from && !to ? "any" : isFor({ from, to }, state) ? "present" : "others";
-    tables[kind].push(html`<${TermTable} key=${name} name=${name} indices=${indices} terms=${terms} actions=${actions} text=${text} />`);
+    tables[kind].push(html`<${Table} key=${name} caption=${name} columns=${COLUMNS} text=${text}>
+      ${indices.map((index) => html`<${TermRow} key=${index} term=${terms[index]} index=${index} actions=${actions} text=${text} />`)}
+    <//>`);
   }
   return html`
     <section id="terms-panel" class="card panel" aria-labelledby="terms-title">
@@ -54,23 +59,6 @@ function Glossaries({ state, actions, text }) {
   </p>`;
 }
 
-function TermTable({ name, indices, terms, actions, text }) {
-  return html`<table>
-    <caption>${name}</caption>
-    <thead>
-      <tr>
-        <th scope="col">${text("terms.source")}</th>
-        <th scope="col">${text("terms.target")}</th>
-        <th scope="col">${text("terms.keep")}</th>
-        <th scope="col"><span class="visually-hidden">${text("terms.remove")}</span></th>
-      </tr>
-    </thead>
-    <tbody>
-      ${indices.map((index) => html`<${TermRow} key=${index} term=${terms[index]} index=${index} actions=${actions} text=${text} />`)}
-    </tbody>
-  </table>`;
-}
-
 function TermRow({ term, index, actions, text }) {
   const number = index + 1;
   const change = (changes) => actions.changeTerm(index, changes);
@@ -79,14 +67,8 @@ function TermRow({ term, index, actions, text }) {
       <input id=${`term-${index}`} class="field" dir="auto" aria-label=${text("terms.source.number", { number })} value=${term.source} onInput=${(event) => change({ source: event.target.value })} />
     </td>
     <td>
-      <input
-        class="field"
-        dir="auto"
-        aria-label=${text("terms.target.number", { number })}
-        value=${term.keep ? term.source : term.target}
-        disabled=${term.keep}
-        onInput=${(event) => change({ target: event.target.value })}
-      />
+      <input class="field" dir="auto" aria-label=${text("terms.target.number", { number })} value=${term.keep ? term.source : term.target} disabled=${term.keep}
+        onInput=${(event) => change({ target: event.target.value })} />
     </td>
     <td class="narrow-cell">
       <input type="checkbox" aria-label=${text("terms.keep.number", { number })} checked=${term.keep} onChange=${(event) => change({ keep: event.target.checked })} />
