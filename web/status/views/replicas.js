@@ -38,14 +38,8 @@ function Row(properties) {
   return html`<${Fragment}>
     <tr class=${`row ${replica.level} ${isOpen ? "open" : ""}`}>
       <th scope="row">
-        <button
-          id=${`replica-${replica.url}`}
-          class="opener"
-          type="button"
-          aria-expanded=${String(isOpen)}
-          aria-controls=${isOpen ? details : undefined}
-          onClick=${() => actions.toggleReplica(replica.url)}
-        >
+        <button id=${`replica-${replica.url}`} class="opener" type="button" aria-expanded=${String(isOpen)}
+          aria-controls=${isOpen ? details : undefined} onClick=${() => actions.toggleReplica(replica.url)}>
           <span class="arrow" aria-hidden="true"></span>
           <span class="url" title=${replica.url}>${shortName(replica.url, domain)}</span>
         </button>

@@ -34,17 +34,9 @@ function Translation({ state, text }) {
   if (format === "html" && state.showsPreview && translation.result) {
     return html`<${Preview} content=${translation.text} language=${target} title=${text("translation.preview")} stale=${stale} />`;
   }
-  return html`<div
-    id="translation"
-    class=${`output${format === "text" ? "" : " code"}${stale}`}
-    role="region"
-    tabindex="0"
-    aria-label=${text("translation")}
-    aria-live="polite"
-    aria-busy=${state.isBusy ? "true" : "false"}
-    lang=${target}
-    dir=${format === "html" ? "ltr" : directionOf(target)}
-  >${translation
+  return html`<div id="translation" class=${`output${format === "text" ? "" : " code"}${stale}`} role="region" tabindex="0"
+    aria-label=${text("translation")} aria-live="polite" aria-busy=${state.isBusy ? "true" : "false"}
+    lang=${target} dir=${format === "html" ? "ltr" : directionOf(target)}>${translation
     ? html`<${Words} words=${translation.text} spans=${translation.result?.uncertain} title=${text("uncertain")} /><span class="rest" aria-hidden="true">${translation.rest}</span>`
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
 }
@@ -134,9 +126,7 @@ function isComing(state) {
 function statusText(state, text) {
   if (isComing(state)) return text("status.busy");
   const route = state.translation?.result?.route ?? [];
-  if (route.length < 3) return "";
-  const name = languageName(route[1], state.interfaceLanguage);
-  return text("status.through", { pivot: name });
+  return route.length < 3 ? "" : text("status.through", { pivot: languageName(route[1], state.interfaceLanguage) });
 }
 
 function Tools({ state, actions, text }) {
@@ -146,13 +136,7 @@ function Tools({ state, actions, text }) {
   return html`<div class="tools" role="group" aria-label=${text("tools")}>
     ${isHtml &&
     isWhole &&
-    html`<button
-      id="preview"
-      class="button small"
-      type="button"
-      aria-pressed=${state.showsPreview ? "true" : "false"}
-      onClick=${() => actions.showPreview(!state.showsPreview)}
-    >
+    html`<button id="preview" class="button small" type="button" aria-pressed=${state.showsPreview ? "true" : "false"} onClick=${() => actions.showPreview(!state.showsPreview)}>
       ${text("preview")}
     </button>`}
     <${Tool} id="copy" icon="copy" name="copy" disabled=${!isWhole} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
