@@ -1,4 +1,19 @@
-// Time limits of requests: without one a server that hangs is waited for without end.
+// Requests to the server. Without a time limit one that hangs is waited for without end.
+
+import { problemOf, unreachable } from "./problem.js";
+
+/** Sends a request with a key, or "", and returns its answer; raises whatever is no success. */
+export async function send(address, key, { headers = {}, ...options }) {
+  const authorization = key ? { Authorization: `Bearer ${key}` } : {};
+  let response;
+  try {
+    response = await fetch(address, { cache: "no-store", headers: { ...headers, ...authorization }, ...options });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : unreachable();
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
 
 /** A signal that ends a request at its time limit, or with an outer signal. */
 export class TimeLimit {

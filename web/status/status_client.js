@@ -1,8 +1,8 @@
 // Follows the status: by a stream, or by polling where something in between holds the stream back.
 
 import { readEvents } from "../common/event_stream.js";
-import { ProblemError, problemOf, unreachable } from "../common/problem.js";
-import { TimeLimit } from "../common/time_limit.js";
+import { ProblemError, unreachable } from "../common/problem.js";
+import { send, TimeLimit } from "../common/request.js";
 
 /** Head and first event come at once; without them a server in between collects the stream. */
 export const FIRST_EVENT_MS = 4000;
@@ -125,16 +125,8 @@ export class StatusClient {
     }
   }
 
-  async #send(path, { headers = {}, ...options }) {
-    const authorization = this.#parts.token() ? { Authorization: `Bearer ${this.#parts.token()}` } : {};
-    let response;
-    try {
-      response = await fetch(new URL(path, this.#parts.base), { cache: "no-store", headers: { ...headers, ...authorization }, ...options });
-    } catch (error) {
-      throw error.name === "AbortError" ? error : unreachable();
-    }
-    if (!response.ok) throw await problemOf(response);
-    return response;
+  #send(path, options) {
+    return send(new URL(path, this.#parts.base), this.#parts.token(), options);
   }
 
   #pause(wait, signal) {

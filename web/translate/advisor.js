@@ -1,7 +1,7 @@
 // What the page asks beside the translation: the language of a text under a chosen one, and other translations.
 
 import { asProblem, unreachable } from "../common/problem.js";
-import { TimeLimit } from "../common/time_limit.js";
+import { TimeLimit } from "../common/request.js";
 import { isTellable, LOOK_CHARS, otherLanguage } from "./logic/languages.js";
 import { requestBody } from "./logic/request_body.js";
 

@@ -1,7 +1,8 @@
 // The proxy's API as the page uses it.
 
 import { readEvents } from "../common/event_stream.js";
-import { ProblemError, problemOf, problemOfEvent, unreachable } from "../common/problem.js";
+import { ProblemError, problemOfEvent } from "../common/problem.js";
+import { send } from "../common/request.js";
 
 /** Calls the API below the page's own address. */
 export class TranslationClient {
@@ -20,18 +21,18 @@ export class TranslationClient {
 
   /** Returns the languages that the fleet serves now. */
   async languages(signal) {
-    const response = await this.#send("languages", { signal });
+    const response = await send(new URL("languages", this.#base), "", { signal });
     return (await response.json()).languages;
   }
 
   /** Returns the usage of the key; raises if it is refused. */
   async usage() {
-    return (await this.#send("usage", { headers: this.#authorization() })).json();
+    return (await this.#send("usage")).json();
   }
 
   /** Returns the key's glossaries, without their entries. */
   async glossaries() {
-    return (await (await this.#send("glossaries", { headers: this.#authorization() })).json()).glossaries;
+    return (await (await this.#send("glossaries")).json()).glossaries;
   }
 
   /** Returns what a text's language seems to be. */
@@ -61,23 +62,12 @@ export class TranslationClient {
   }
 
   #post(path, body, signal, accepted = {}) {
-    const headers = { "Content-Type": "application/json", ...accepted, ...this.#authorization() };
+    const headers = { "Content-Type": "application/json", ...accepted };
     return this.#send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   }
 
-  async #send(path, options) {
-    let response;
-    try {
-      response = await fetch(new URL(path, this.#base), { cache: "no-store", ...options });
-    } catch (error) {
-      throw error.name === "AbortError" ? error : unreachable();
-    }
-    if (!response.ok) throw await problemOf(response);
-    return response;
-  }
-
-  #authorization() {
-    return this.#key() ? { Authorization: `Bearer ${this.#key()}` } : {};
+  #send(path, options = {}) {
+    return send(new URL(path, this.#base), this.#key(), options);
   }
 }
 
