@@ -25,10 +25,11 @@ export class TimeLimit {
   /** Whether the time has passed. */
   isOver = false;
 
-  constructor(clock, outer) {
+  constructor(clock, wait, outer = null) {
     this.#clock = clock;
     this.#outer = outer;
     outer?.addEventListener("abort", this.#pass);
+    this.start(wait);
   }
 
   get signal() {

@@ -60,10 +60,9 @@ export class StatusClient {
 
   /** Returns whether the stream works; false: poll. */
   async #stream(signal) {
-    const limit = new TimeLimit(this.#parts.clock, signal);
+    const limit = new TimeLimit(this.#parts.clock, FIRST_EVENT_MS, signal);
     let hasEvents = false;
     try {
-      limit.start(FIRST_EVENT_MS);
       const response = await this.#send("status/stream", { signal: limit.signal });
       limit.start(FIRST_EVENT_MS);
       for await (const { event, data } of readEvents(response.body)) {
@@ -114,8 +113,7 @@ export class StatusClient {
 
   /** Returns what `read` makes of an answer; both have one time limit. */
   async #ask(path, options, read, wait, signal = null) {
-    const limit = new TimeLimit(this.#parts.clock, signal);
-    limit.start(wait);
+    const limit = new TimeLimit(this.#parts.clock, wait, signal);
     try {
       return await read(await this.#send(path, { ...options, signal: limit.signal }));
     } catch (problem) {

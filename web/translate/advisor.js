@@ -37,9 +37,9 @@ export class Advisor {
   }
 
   async #look() {
-    const { client, store } = this.#parts;
+    const { client, clock, store } = this.#parts;
     const { text, source } = store.state;
-    const limit = this.#begin(DETECT_LIMIT_MS);
+    const limit = new TimeLimit(clock, DETECT_LIMIT_MS);
     this.#detection = limit;
     // Not half a character: JSON of the server has none.
     const beginning = text.slice(0, LOOK_CHARS).replace(/[\ud800-\udbff]$/, "");
@@ -51,10 +51,10 @@ export class Advisor {
 
   /** Asks for other translations of the present text. */
   async askOthers() {
-    const { client, store } = this.#parts;
+    const { client, clock, store } = this.#parts;
     const request = requestBody(store.state);
     this.#others?.end();
-    const limit = this.#begin(OTHERS_LIMIT_MS);
+    const limit = new TimeLimit(clock, OTHERS_LIMIT_MS);
     this.#others = limit;
     store.update({ others: { request, texts: null } });
     const others = { request, texts: [] };
@@ -65,12 +65,6 @@ export class Advisor {
     }
     if (this.#others === limit) store.update({ others });
     limit.end();
-  }
-
-  #begin(wait) {
-    const limit = new TimeLimit(this.#parts.clock);
-    limit.start(wait);
-    return limit;
   }
 }
 
