@@ -5,21 +5,19 @@ import { directionOf, languageName } from "../logic/languages.js";
 import { Icon } from "./icons.js";
 
 export function HistoryPanel({ state, actions, text }) {
-  return html`
-    <section id="history-panel" class="card panel" aria-labelledby="history-title">
-      <h2 id="history-title">${text("history")}</h2>
-      <label class="check">
-        <input id="keep-history" type="checkbox" checked=${state.keepsHistory} onChange=${(event) => actions.keepHistory(event.target.checked)} />
-        <span>${text("history.keep")}</span>
-      </label>
-      ${state.keepsHistory && state.history.length === 0 && html`<p class="hint">${text("history.empty")}</p>`}
-      ${state.history.length > 0 &&
-      html`<ul id="history-entries" class="entries">
-          ${state.history.map((entry) => html`<${Entry} key=${entry.at} entry=${entry} state=${state} actions=${actions} text=${text} />`)}
-        </ul>
-        <button id="clear-history" class="button outlined" type="button" onClick=${actions.clearHistory}>${text("history.clear")}</button>`}
-    </section>
-  `;
+  return html`<section id="history-panel" class="card panel" aria-labelledby="history-title">
+    <h2 id="history-title">${text("history")}</h2>
+    <label class="check">
+      <input id="keep-history" type="checkbox" checked=${state.keepsHistory} onChange=${(event) => actions.keepHistory(event.target.checked)} />
+      <span>${text("history.keep")}</span>
+    </label>
+    ${state.keepsHistory && state.history.length === 0 && html`<p class="hint">${text("history.empty")}</p>`}
+    ${state.history.length > 0 &&
+    html`<ul id="history-entries" class="entries">
+        ${state.history.map((entry) => html`<${Entry} key=${entry.at} entry=${entry} state=${state} actions=${actions} text=${text} />`)}
+      </ul>
+      <button id="clear-history" class="button outlined" type="button" onClick=${actions.clearHistory}>${text("history.clear")}</button>`}
+  </section>`;
 }
 
 function Entry({ entry, state, actions, text }) {

@@ -10,24 +10,22 @@ import { Icon } from "./icons.js";
 
 export function SourcePane({ state, actions, text }) {
   const language = knownSource(state);
-  return html`
-    <div class="pane">
-      <label class="visually-hidden" for="source-text">${text("source.text")}</label>
-      <textarea id="source-text" class=${state.format === "text" ? "" : "code"} lang=${language ?? ""}
-        dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)} placeholder=${text(`source.placeholder.${state.format}`)}
-        spellcheck="true" autocomplete="off" aria-describedby="character-count" value=${state.text}
-        onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
-        onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
-      ${state.text &&
-      html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
-        <${Icon} name="clear" /><span class="visually-hidden">${text("clear")}</span>
-      </button>`}
-      <div class="pane-foot">
-        <${Detected} ...${{ state, actions, text }} />
-        <${Count} ...${{ state, text }} />
-      </div>
+  return html`<div class="pane">
+    <label class="visually-hidden" for="source-text">${text("source.text")}</label>
+    <textarea id="source-text" class=${state.format === "text" ? "" : "code"} lang=${language ?? ""}
+      dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)} placeholder=${text(`source.placeholder.${state.format}`)}
+      spellcheck="true" autocomplete="off" aria-describedby="character-count" value=${state.text}
+      onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
+      onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
+    ${state.text &&
+    html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
+      <${Icon} name="clear" /><span class="visually-hidden">${text("clear")}</span>
+    </button>`}
+    <div class="pane-foot">
+      <${Detected} ...${{ state, actions, text }} />
+      <${Count} ...${{ state, text }} />
     </div>
-  `;
+  </div>`;
 }
 
 function Detected({ state, actions, text }) {

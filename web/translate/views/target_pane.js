@@ -13,18 +13,16 @@ import { Others, OthersButton } from "./other_translations.js";
 const SECOND_MS = 1000;
 
 export function TargetPane({ state, actions, text }) {
-  return html`
-    <div class="pane target">
-      <${Translation} state=${state} text=${text} />
-      <div role="status"><${Warnings} state=${state} text=${text} /></div>
-      <${Others} state=${state} actions=${actions} text=${text} />
-      <${Failure} state=${state} actions=${actions} text=${text} />
-      <div class="pane-foot">
-        <${Progress} state=${state} actions=${actions} text=${text} />
-        <${Tools} state=${state} actions=${actions} text=${text} />
-      </div>
+  return html`<div class="pane target">
+    <${Translation} state=${state} text=${text} />
+    <div role="status"><${Warnings} state=${state} text=${text} /></div>
+    <${Others} state=${state} actions=${actions} text=${text} />
+    <${Failure} state=${state} actions=${actions} text=${text} />
+    <div class="pane-foot">
+      <${Progress} state=${state} actions=${actions} text=${text} />
+      <${Tools} state=${state} actions=${actions} text=${text} />
     </div>
-  `;
+  </div>`;
 }
 
 function Translation({ state, text }) {

@@ -21,28 +21,26 @@ export function TermsPanel({ state, actions, text }) {
       ${indices.map((index) => html`<${TermRow} key=${index} term=${terms[index]} index=${index} actions=${actions} text=${text} />`)}
     <//>`);
   }
-  return html`
-    <section id="terms-panel" class="card panel" aria-labelledby="terms-title">
-      <h2 id="terms-title">${text("terms")}</h2>
-      <p class="hint">${text("terms.hint")}</p>
-      ${tables.present}
-      ${tables.any.length > 0 && html`<div id="terms-any"><p class="hint">${text("terms.any.hint")}</p>${tables.any}</div>`}
-      ${tables.others.length > 0 && html`<details id="other-terms"><summary>${text("terms.others")}</summary>${tables.others}</details>`}
-      <div class="options">
-        <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${() => addTerm(actions, state)}>
-          <${Icon} name="plus" />${text("terms.add")}
-        </button>
-        <label class="button outlined file">${text("terms.import")}<input id="import-terms" class="visually-hidden" type="file" accept=".csv,.tsv,.txt" onChange=${(event) => importFile(event, actions)} /></label>
-        ${["csv", "tsv"].map(
-          (kind) => html`<button id=${`export-${kind}`} class="button" type="button" disabled=${!terms.length} onClick=${() => actions.exportTerms(kind)}>
-            ${text("terms.export", { kind: kind.toUpperCase() })}
-          </button>`,
-        )}
-      </div>
-      <p id="terms-imported" class="hint" role="status">${imported && text("terms.imported", imported)}</p>
-      <${Glossaries} state=${state} actions=${actions} text=${text} />
-    </section>
-  `;
+  return html`<section id="terms-panel" class="card panel" aria-labelledby="terms-title">
+    <h2 id="terms-title">${text("terms")}</h2>
+    <p class="hint">${text("terms.hint")}</p>
+    ${tables.present}
+    ${tables.any.length > 0 && html`<div id="terms-any"><p class="hint">${text("terms.any.hint")}</p>${tables.any}</div>`}
+    ${tables.others.length > 0 && html`<details id="other-terms"><summary>${text("terms.others")}</summary>${tables.others}</details>`}
+    <div class="options">
+      <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${() => addTerm(actions, state)}>
+        <${Icon} name="plus" />${text("terms.add")}
+      </button>
+      <label class="button outlined file">${text("terms.import")}<input id="import-terms" class="visually-hidden" type="file" accept=".csv,.tsv,.txt" onChange=${(event) => importFile(event, actions)} /></label>
+      ${["csv", "tsv"].map(
+        (kind) => html`<button id=${`export-${kind}`} class="button" type="button" disabled=${!terms.length} onClick=${() => actions.exportTerms(kind)}>
+          ${text("terms.export", { kind: kind.toUpperCase() })}
+        </button>`,
+      )}
+    </div>
+    <p id="terms-imported" class="hint" role="status">${imported && text("terms.imported", imported)}</p>
+    <${Glossaries} state=${state} actions=${actions} text=${text} />
+  </section>`;
 }
 
 function Glossaries({ state, actions, text }) {
