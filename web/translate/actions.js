@@ -3,7 +3,6 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
-import { createKeyActions } from "./key_actions.js";
 import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
 import { curlCommand, requestBody } from "./logic/request_body.js";
@@ -16,8 +15,7 @@ const MAX_STEPS = 20;
 
 /** Returns the actions of the page; `preferred` are the person's languages, and `showLanguage` loads the interface's texts. */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
-  const keyActions = createKeyActions({ store, translator, client, local, session });
-  const kept = createKeptActions({ store, translator, local });
+  const kept = createKeptActions({ store, translator, client, local, session });
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
@@ -57,7 +55,6 @@ export function createActions({ store, translator, client, local, session, prefe
   }
 
   return {
-    ...keyActions,
     ...kept,
 
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
@@ -142,7 +139,7 @@ export function createActions({ store, translator, client, local, session, prefe
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel(panel) {
       store.update({ panel: store.state.panel === panel ? null : panel, imported: null });
-      if (store.state.panel === "terms") keyActions.loadGlossaries();
+      if (store.state.panel === "terms") kept.loadGlossaries();
     },
     chooseGlossary: (glossary) => change({ glossary }),
 

@@ -1,15 +1,18 @@
-// What a person can do with what the browser keeps for all tabs: terms and history.
+// What a person can do with what the browser keeps: terms, history, and an API key with the glossaries that come with it.
 
 import { readStored, writeStored } from "../common/storage.js";
 import { focusOn, saveFile } from "./elements.js";
 import { readEntries, withEntry } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
+import { needsKey } from "./logic/messages.js";
 import { MAX_FILE_BYTES, readTermFile, termFile } from "./logic/term_files.js";
 import { cleanTerm, isFor, MAX_KEPT_TERMS, mergeTerms, readTerms } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
+const OPERATE = "operate";
+
 /** Returns these actions of the page; the parts are those of all actions. */
-export function createKeptActions({ store, translator, local }) {
+export function createKeptActions({ store, translator, client, local, session }) {
   const presentPair = () => ({ from: knownSource(store.state) ?? "", to: store.state.target });
 
   function changeTerms(terms, imported = null) {
@@ -25,7 +28,39 @@ export function createKeptActions({ store, translator, local }) {
     writeStored(local, STORED.history, history);
   }
 
+  /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
+  async function checkKey(key, isKept) {
+    try {
+      const { scopes } = (await client.usage()).key;
+      if (store.state.key === key && !scopes.includes(OPERATE)) writeStored(isKept ? local : session, STORED.key, key);
+    } catch (problem) {
+      if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
+    }
+  }
+
+  async function loadGlossaries() {
+    const { config, key } = store.state;
+    if (!config.keys || !key) return;
+    const glossaries = await client.glossaries().catch(() => []);
+    if (store.state.key !== key) return;
+    store.update({ glossaries });
+    translator.sendSoon();
+  }
+
   return {
+    askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
+    useKey(key, isKept) {
+      writeStored(local, STORED.key, null);
+      writeStored(session, STORED.key, null);
+      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false, glossaries: [] });
+      if (!key) return;
+      checkKey(key, isKept);
+      if (store.state.panel === "terms" || store.state.glossary) loadGlossaries();
+      if (store.state.text.trim()) translator.tryAgain();
+    },
+    closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
+    loadGlossaries,
+
     addTerm() {
       if (store.state.terms.length < MAX_KEPT_TERMS) changeTerms([...store.state.terms, cleanTerm(presentPair())]);
     },
