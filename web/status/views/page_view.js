@@ -2,14 +2,13 @@
 
 import { Fragment, html } from "../../common/view.js";
 import { Charts, SuccessRate } from "./charts.js";
-import { ChangeDialog, TokenDialog } from "./dialogs.js";
+import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
 import { Events } from "./events.js";
 import { Header } from "./header.js";
 import { Issues } from "./issues.js";
 import { Pairs } from "./pairs.js";
 import { Proxies } from "./proxies.js";
 import { Replicas } from "./replicas.js";
-import { RunbookDialog } from "./runbook_dialog.js";
 
 /** What stands in place of the first status. */
 const WAITING = { locked: "locked", lost: "waiting.lost" };
