@@ -5,8 +5,7 @@ import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
 import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
-import { curlCommand, requestBody } from "./logic/request_body.js";
-import { isDone } from "./logic/shown.js";
+import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;

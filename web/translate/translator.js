@@ -2,9 +2,8 @@
 
 import { asProblem, ProblemError } from "../common/problem.js";
 import { isOutage, needsKey, secondsToRetry } from "./logic/messages.js";
-import { isSameRequest, isTooLong, requestBody } from "./logic/request_body.js";
+import { isDone, isSameRequest, isTooLong, requestBody } from "./logic/request_body.js";
 import { RequestPacer } from "./logic/request_pacer.js";
-import { isDone } from "./logic/shown.js";
 
 const SECOND_MS = 1000;
 /** Longer waits are shown as a time of day, and nothing is sent by itself. */

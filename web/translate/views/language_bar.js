@@ -2,7 +2,7 @@
 
 import { html } from "../../common/view.js";
 import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
-import { isDone } from "../logic/shown.js";
+import { isDone } from "../logic/request_body.js";
 import { knownSource } from "../state.js";
 import { Icon } from "./icons.js";
 

@@ -3,9 +3,8 @@
 import { Component, html } from "../../common/view.js";
 import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
-import { isTooLong } from "../logic/request_body.js";
+import { isDone, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
-import { isDone, isStale, piecesOf } from "../logic/shown.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon } from "./icons.js";
 import { Others, OthersButton } from "./other_translations.js";
