@@ -1,6 +1,6 @@
 // Dialogs: the operator's token, the confirmation of a change, and a runbook with its commands filled in.
 
-import { Dialog } from "../../common/dialog.js";
+import { Dialog } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { fillIn, placeValues, readCommands } from "../logic/commands.js";
 import { linkedDocument, readInline } from "../logic/runbook.js";

@@ -1,6 +1,6 @@
 // The top of the page: the verdict and its age, the connection, the token and the language of the interface.
 
-import { InterfaceLanguage } from "../../common/interface_language.js";
+import { InterfaceLanguage } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { Level } from "./elements.js";
 

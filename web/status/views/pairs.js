@@ -1,6 +1,6 @@
 // All pairs: ready, failing and expected replicas.
 
-import { Table } from "../../common/table.js";
+import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { Drained, Level, RunbookLink, SinceTime } from "./elements.js";
 

@@ -1,6 +1,6 @@
 // Details of one replica: its models, its pairs, and what operators can do with it.
 
-import { Table } from "../../common/table.js";
+import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { Level, RunbookLink } from "./elements.js";
 

@@ -1,6 +1,6 @@
 // All replicas; a row opens to its details.
 
-import { Table } from "../../common/table.js";
+import { Table } from "../../common/elements.js";
 import { Fragment, html } from "../../common/view.js";
 import { FEW, commonDomain, listReplicas, shortName } from "../logic/replica_list.js";
 import { Level, SinceTime } from "./elements.js";

@@ -1,6 +1,6 @@
 // The top of the page: name, API, key and the language of the interface.
 
-import { InterfaceLanguage } from "../../common/interface_language.js";
+import { InterfaceLanguage } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { Icon } from "./icons.js";
 

@@ -1,6 +1,6 @@
 // The terms: those of the present languages, of any, and of others; their files; the key's glossaries.
 
-import { Table } from "../../common/table.js";
+import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { languageName } from "../logic/languages.js";
 import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
