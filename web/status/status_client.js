@@ -48,8 +48,7 @@ export class StatusClient {
       } catch (problem) {
         if (signal.aborted) return;
         if (problem.status === 401 || problem.status === 403) {
-          this.#parts.onState("locked", problem);
-          return;
+          return this.#parts.onState("locked", problem);
         }
         this.#failures += 1;
         this.#parts.onState("lost", problem);
@@ -97,13 +96,10 @@ export class StatusClient {
   }
 
   /** Drains, resumes or removes a replica; raises the problem. */
-  async change(action, url) {
-    if (action === "remove") {
-      await this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
-      return;
-    }
+  change(action, url) {
+    if (action === "remove") return this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
     const headers = { "Content-Type": "application/json" };
-    await this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
+    return this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
   }
 
   /** Returns a document of operators, a Markdown text. */

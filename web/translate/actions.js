@@ -101,9 +101,7 @@ export function createActions({ store, translator, client, local, session, prefe
       store.update({ target: usual });
       translator.sendSoon();
     },
-    chooseFormat(format) {
-      change({ format });
-    },
+    chooseFormat: (format) => change({ format }),
     swap() {
       const { state } = store;
       const source = servedSource(state.languages, state.target);

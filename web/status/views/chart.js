@@ -20,11 +20,7 @@ export class Chart extends Component {
   #drawnNumbers = "";
   #resizes = null;
   #theme = null;
-
-  constructor(properties) {
-    super(properties);
-    this.state = { index: null };
-  }
+  state = { index: null };
 
   componentDidMount() {
     this.#resizes = new ResizeObserver(() => this.#resize());

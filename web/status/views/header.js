@@ -6,6 +6,7 @@ import { Level } from "./elements.js";
 
 export function Header({ state, actions, text, format, fresh, asOf, issues, verdict }) {
   const { connection, token } = state;
+  const count = issues.length ? text("issues.count", { count: format.count(issues.length) }) : text("issues.none");
   return html`<header class="top">
     <p class="brand"><a href=".">Pairway</a></p>
     ${verdict && html`<p id="fleet-status" class=${`fleet ${verdict.level}`}><${Level} level=${verdict.level} />${verdict.words}</p>`}
@@ -19,11 +20,7 @@ export function Header({ state, actions, text, format, fresh, asOf, issues, verd
       <${InterfaceLanguage} state=${state} onChoose=${actions.chooseInterfaceLanguage} text=${text} />
     </nav>
     <p class="visually-hidden" role="status">
-      ${verdict && `${verdict.words}. ${verdict.isKnown ? issuesText(issues, text, format) : ""}`}
+      ${verdict && `${verdict.words}. ${verdict.isKnown ? count : ""}`}
     </p>
   </header>`;
-}
-
-function issuesText(issues, text, format) {
-  return issues.length ? text("issues.count", { count: format.count(issues.length) }) : text("issues.none");
 }

@@ -63,14 +63,9 @@ function cleaned(html) {
   // An inert document: nothing in it is loaded or run.
   const parsed = new DOMParser().parseFromString(withoutRefusedTags(html), "text/html");
   for (const element of parsed.querySelectorAll(DROPPED)) element.remove();
-  const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_ELEMENT);
-  const comments = [];
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    if (node.nodeType === Node.COMMENT_NODE) comments.push(node);
-    else cleanAttributes(node);
-  }
-  for (const comment of comments) comment.remove();
+  for (const element of parsed.body.querySelectorAll("*")) cleanAttributes(element);
+  const comments = parsed.createNodeIterator(parsed.body, NodeFilter.SHOW_COMMENT);
+  for (let comment = comments.nextNode(); comment; comment = comments.nextNode()) comment.remove();
   unwrapPlainSpans(parsed.body);
   return parsed.body;
 }
