@@ -5,11 +5,7 @@
 export const STALE_AFTER = 8;
 export const LOST_AFTER = 15;
 
-/**
- * Returns what is known of the times of an arrival.
- * @param {{now: number, known_at?: number}} times as the server sent them
- * @param {Clock} clock of this machine, when they came
- */
+/** Returns what is known of an arrival: its times as the server sent them, and this machine's clocks when they came. */
 export function arrival({ now, known_at: knownAt = now }, clock) {
   return { ...clock, sentAt: now, behind: Math.max(0, now - knownAt) };
 }
@@ -17,11 +13,9 @@ export function arrival({ now, known_at: knownAt = now }, clock) {
 /**
  * Returns how old the data is: what it is known from, at its sending, and the time since its arrival.
  *
- * Of the two clocks the one that has gone further counts: one stands still while a machine sleeps, the other may be set back.
- * @typedef {{date: number, steady: number}} Clock seconds of the calendar, and of a clock that nobody sets
- * @param {object | null} arrived
- * @param {Clock} clock now
- * @returns {{level: "none" | "fresh" | "stale" | "lost", age: number, at: number, serverNow: number}} `at`: by this machine's calendar; `serverNow`: by the server's
+ * Of the two clocks, the calendar's (`date`) and one that nobody sets (`steady`), in seconds, the one that has gone further
+ * counts: one stands still while a machine sleeps, the other may be set back.
+ * `at`: by this machine's calendar; `serverNow`: by the server's.
  */
 export function freshness(arrived, clock) {
   if (arrived === null) return { level: "none", age: 0, at: 0, serverNow: 0 };

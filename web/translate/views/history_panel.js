@@ -2,7 +2,7 @@
 
 import { html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
-import { Icon } from "./icons.js";
+import { IconButton } from "./icons.js";
 
 export function HistoryPanel({ state, actions, text }) {
   return html`<section id="history-panel" class="card panel" aria-labelledby="history-title">
@@ -29,8 +29,6 @@ function Entry({ entry, state, actions, text }) {
       <span class="line" lang=${entry.source} dir=${directionOf(entry.source)}>${entry.text}</span>
       <span class="line" lang=${entry.target} dir=${directionOf(entry.target)}>${entry.translation}</span>
     </button>
-    <button class="button round" type="button" onClick=${() => actions.removeEntry(entry)} title=${text("history.remove")}>
-      <${Icon} name="clear" /><span class="visually-hidden">${text("history.remove")}: ${entry.text}</span>
-    </button>
+    <${IconButton} icon="clear" title=${text("history.remove")} label=${`${text("history.remove")}: ${entry.text}`} onClick=${() => actions.removeEntry(entry)} />
   </li>`;
 }

@@ -4,16 +4,14 @@ import { html } from "../../common/view.js";
 import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
 import { isDone } from "../logic/request_body.js";
 import { knownSource } from "../state.js";
-import { Icon } from "./icons.js";
+import { IconButton } from "./icons.js";
 
 export function LanguageBar({ state, actions, text }) {
   const isReady = isDone(state) || !state.text.trim();
   const canSwap = isReady && knownSource(state) && servedSource(state.languages, state.target);
   return html`<div class="languages">
     <${SourceSelect} state=${state} actions=${actions} text=${text} />
-    <button id="swap" class="button round" type="button" aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} title=${text("swap")}>
-      <${Icon} name="swap" /><span class="visually-hidden">${text("swap")}</span>
-    </button>
+    <${IconButton} id="swap" icon="swap" title=${text("swap")} aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} />
     <${TargetSelect} state=${state} actions=${actions} text=${text} />
   </div>`;
 }

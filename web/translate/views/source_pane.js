@@ -6,7 +6,7 @@ import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
 import { knownSource } from "../state.js";
-import { Icon } from "./icons.js";
+import { IconButton } from "./icons.js";
 
 export function SourcePane({ state, actions, text }) {
   const language = knownSource(state);
@@ -18,9 +18,7 @@ export function SourcePane({ state, actions, text }) {
       onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
       onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
     ${state.text &&
-    html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
-      <${Icon} name="clear" /><span class="visually-hidden">${text("clear")}</span>
-    </button>`}
+    html`<${IconButton} id="clear" icon="clear" place="corner" title=${text("clear")} onClick=${actions.clearText} />`}
     <div class="pane-foot">
       <${Detected} ...${{ state, actions, text }} />
       <${Count} ...${{ state, text }} />

@@ -6,7 +6,7 @@ import { needsKey, problemDetail, problemText, warningText } from "../logic/mess
 import { isDone, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
-import { Icon } from "./icons.js";
+import { Icon, IconButton } from "./icons.js";
 import { Others, OthersButton } from "./other_translations.js";
 
 const SECOND_MS = 1000;
@@ -143,8 +143,6 @@ function Tools({ state, actions, text }) {
   </div>`;
 }
 
-function Tool({ id, icon, name, disabled, isDone, onClick, text }) {
-  return html`<button id=${id} class="button round" type="button" disabled=${disabled} onClick=${onClick} title=${isDone ? text("copied") : text(name)}>
-    <${Icon} name=${isDone ? "check" : icon} /><span class="visually-hidden">${text(name)}</span>
-  </button>`;
+function Tool({ icon, name, isDone, text, ...attributes }) {
+  return html`<${IconButton} icon=${isDone ? "check" : icon} title=${text(isDone ? "copied" : name)} label=${text(name)} ...${attributes} />`;
 }

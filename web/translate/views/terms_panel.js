@@ -4,7 +4,7 @@ import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { languageName } from "../logic/languages.js";
 import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
-import { Icon } from "./icons.js";
+import { Icon, IconButton } from "./icons.js";
 
 const COLUMNS = [["terms.source"], ["terms.target"], ["terms.keep"], ["terms.remove", undefined, true]];
 
@@ -72,9 +72,7 @@ function TermRow({ term, index, actions, text }) {
       <input type="checkbox" aria-label=${text("terms.keep.number", { number })} checked=${term.keep} onChange=${(event) => change({ keep: event.target.checked })} />
     </td>
     <td class="narrow-cell">
-      <button class="button round" type="button" onClick=${() => actions.removeTerm(index)} title=${text("terms.remove")}>
-        <${Icon} name="clear" /><span class="visually-hidden">${text("terms.remove.number", { number })}</span>
-      </button>
+      <${IconButton} icon="clear" title=${text("terms.remove")} label=${text("terms.remove.number", { number })} onClick=${() => actions.removeTerm(index)} />
     </td>
   </tr>`;
 }
