@@ -7,8 +7,7 @@ import { tagOrNone } from "../../web/translate/logic/languages.js";
 import { draftOf, fragmentOfQuery, linkFragment, readDraft, readFragment } from "../../web/translate/logic/link.js";
 import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
 import { piecesOf } from "../../web/translate/logic/request_body.js";
-import { readTermFile, termFile } from "../../web/translate/logic/term_files.js";
-import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
+import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile, usedTerms } from "../../web/translate/logic/terms.js";
 
 const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
 

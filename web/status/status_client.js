@@ -1,8 +1,7 @@
 // Follows the status: by a stream, or by polling where something in between holds the stream back.
 
-import { readEvents } from "../common/event_stream.js";
 import { ProblemError, unreachable } from "../common/problem.js";
-import { send, TimeLimit } from "../common/request.js";
+import { readEvents, send, TimeLimit } from "../common/request.js";
 
 /** Head and first event come at once; without them a server in between collects the stream. */
 export const FIRST_EVENT_MS = 4000;

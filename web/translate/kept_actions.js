@@ -5,8 +5,7 @@ import { focusOn, saveFile } from "./elements.js";
 import { readEntries, withEntry } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
 import { needsKey } from "./logic/messages.js";
-import { MAX_FILE_BYTES, readTermFile, termFile } from "./logic/term_files.js";
-import { cleanTerm, isFor, MAX_KEPT_TERMS, mergeTerms, readTerms } from "./logic/terms.js";
+import { cleanTerm, isFor, MAX_FILE_BYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
 const OPERATE = "operate";

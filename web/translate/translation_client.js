@@ -1,8 +1,7 @@
 // The proxy's API as the page uses it.
 
-import { readEvents } from "../common/event_stream.js";
 import { ProblemError, problemOfEvent } from "../common/problem.js";
-import { send } from "../common/request.js";
+import { readEvents, send } from "../common/request.js";
 
 /** Calls the API below the page's own address. */
 export class TranslationClient {

@@ -2,8 +2,7 @@
 
 import { Dialog } from "../../common/elements.js";
 import { html } from "../../common/view.js";
-import { fillIn, placeValues, readCommands } from "../logic/commands.js";
-import { linkedDocument, readInline } from "../logic/runbook.js";
+import { fillIn, linkedDocument, placeValues, readCommands, readInline } from "../logic/runbook.js";
 import { addressOf } from "../runbook_history.js";
 
 export function TokenDialog({ state, actions, text, isOpen, onClose }) {
