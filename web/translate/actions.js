@@ -84,7 +84,10 @@ export function createActions({ store, translator, client, local, session, prefe
       const { state } = store;
       const { target, languages } = state;
       const before = knownSource(state);
-      change({ source, target: source === target ? otherTarget(languages, source, before, preferred) : target });
+      // The language of the text becomes that of the translation, so what was the source is the new target.
+      const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
+      const other = isServed ? before : usualTarget(languages, source, preferred);
+      change({ source, target: source === target ? other : target });
     },
     chooseTarget(target) {
       const { state } = store;
@@ -165,10 +168,4 @@ export function createActions({ store, translator, client, local, session, prefe
       if (await showLanguage(language)) change({ chosenInterfaceLanguage: language });
     },
   };
-}
-
-// The language of the text becomes that of the translation, so what was the source is the new target.
-function otherTarget(languages, source, before, preferred) {
-  const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
-  return isServed ? before : usualTarget(languages, source, preferred);
 }

@@ -1,7 +1,7 @@
 // Languages: what GET /languages says, in the words and directions of people.
 
 const RIGHT_TO_LEFT = new Set(["ar", "arc", "azb", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]);
-const RIGHT_TO_LEFT_SCRIPTS = new Set(["Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg"]);
+const RIGHT_TO_LEFT_SCRIPTS = new Set(["arab", "hebr", "syrc", "thaa", "nkoo", "adlm", "rohg"]);
 // BCP 47, and "auto".
 const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
 const MAX_TAG_CHARS = 35;
@@ -19,7 +19,7 @@ export function directionOf(tag) {
   if (!tag || tag === "auto") return "auto";
   const parts = tag.split("-");
   const script = parts.find((part) => /^[A-Za-z]{4}$/.test(part));
-  const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(title(script)) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
+  const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(script.toLowerCase()) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
   return rtl ? "rtl" : "ltr";
 }
 
@@ -120,8 +120,4 @@ function sorted(options, interfaceLanguage) {
 
 function base(tag) {
   return tag.split("-")[0];
-}
-
-function title(word) {
-  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 }

@@ -2,7 +2,6 @@
 
 const DROPPED = "script, style, meta, base, link, title, template, noscript, object, embed, iframe, svg, xml";
 const KEPT_ATTRIBUTES = new Set(["href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "translate", "start", "reversed"]);
-
 const LOADING_ATTRIBUTES = ["href", "src"];
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)/gi;
 const STYLE_START = /^<style[\s>/]/i;
@@ -63,21 +62,15 @@ function cleaned(html) {
   // An inert document: nothing in it is loaded or run.
   const parsed = new DOMParser().parseFromString(withoutRefusedTags(html), "text/html");
   for (const element of parsed.querySelectorAll(DROPPED)) element.remove();
-  for (const element of parsed.body.querySelectorAll("*")) cleanAttributes(element);
+  for (const element of parsed.body.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      if (!KEPT_ATTRIBUTES.has(name) || /^\s*(javascript|data):/i.test(value)) element.removeAttribute(name);
+    }
+  }
   const comments = parsed.createNodeIterator(parsed.body, NodeFilter.SHOW_COMMENT);
   for (let comment = comments.nextNode(); comment; comment = comments.nextNode()) comment.remove();
-  unwrapPlainSpans(parsed.body);
-  return parsed.body;
-}
-
-function cleanAttributes(element) {
-  for (const { name, value } of [...element.attributes]) {
-    if (!KEPT_ATTRIBUTES.has(name) || /^\s*(javascript|data):/i.test(value)) element.removeAttribute(name);
-  }
-}
-
-function unwrapPlainSpans(body) {
-  for (const element of body.querySelectorAll("span, font, o\\:p")) {
+  for (const element of parsed.body.querySelectorAll("span, font, o\\:p")) {
     if (element.attributes.length === 0) element.replaceWith(...element.childNodes);
   }
+  return parsed.body;
 }
