@@ -41,6 +41,7 @@ const client = new StatusClient({
   },
 });
 const actions = createActions({ store, client, local, showLanguage });
+const openRunbook = () => actions.openRunbook(enterRunbook());
 
 function clock() {
   return { date: Date.now() / 1000, steady: performance.now() / 1000 };
@@ -69,10 +70,6 @@ function noteTexts(found, language) {
   if (text === null) root.replaceChildren();
   text = found;
   format = createFormat(language);
-}
-
-function openRunbook() {
-  actions.openRunbook(enterRunbook());
 }
 
 client.start(); // beside the texts, not after them

@@ -1,13 +1,14 @@
-// The terms: those of the present languages, of any, and of others; their files; the key's glossaries.
+// The panels below the text: terms and glossaries, and the history.
 
 import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
-import { languageName } from "../logic/languages.js";
+import { directionOf, languageName } from "../logic/languages.js";
 import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
 import { Icon, IconButton } from "./icons.js";
 
 const COLUMNS = [["terms.source"], ["terms.target"], ["terms.keep"], ["terms.remove", undefined, true]];
 
+/** The terms: those of the present languages, of any, and of others; their files; the key's glossaries. */
 export function TermsPanel({ state, actions, text }) {
   const { terms, imported, interfaceLanguage } = state;
   const pairName = ({ from, to }) => [from, to].map((tag) => (tag ? languageName(tag, interfaceLanguage) : text("terms.any"))).join(" → ");
@@ -86,4 +87,34 @@ function addTerm(actions, state) {
   const index = state.terms.length;
   actions.addTerm();
   requestAnimationFrame(() => document.getElementById(`term-${index}`)?.focus());
+}
+
+/** The history, if its user wants one. */
+export function HistoryPanel({ state, actions, text }) {
+  return html`<section id="history-panel" class="card panel" aria-labelledby="history-title">
+    <h2 id="history-title">${text("history")}</h2>
+    <label class="check">
+      <input id="keep-history" type="checkbox" checked=${state.keepsHistory} onChange=${(event) => actions.keepHistory(event.target.checked)} />
+      <span>${text("history.keep")}</span>
+    </label>
+    ${state.keepsHistory && state.history.length === 0 && html`<p class="hint">${text("history.empty")}</p>`}
+    ${state.history.length > 0 &&
+    html`<ul id="history-entries" class="entries">
+        ${state.history.map((entry) => html`<${Entry} key=${entry.at} entry=${entry} state=${state} actions=${actions} text=${text} />`)}
+      </ul>
+      <button id="clear-history" class="button outlined" type="button" onClick=${actions.clearHistory}>${text("history.clear")}</button>`}
+  </section>`;
+}
+
+function Entry({ entry, state, actions, text }) {
+  const name = (lang) => (lang === "auto" ? text("source.auto") : languageName(lang, state.interfaceLanguage));
+  const time = new Intl.DateTimeFormat(state.interfaceLanguage, { dateStyle: "medium", timeStyle: "short" });
+  return html`<li class="kept">
+    <button class="entry" type="button" onClick=${() => actions.openEntry(entry)}>
+      <span class="hint">${name(entry.source)} → ${name(entry.target)}${entry.at > 0 && ` · ${time.format(entry.at)}`}</span>
+      <span class="line" lang=${entry.source} dir=${directionOf(entry.source)}>${entry.text}</span>
+      <span class="line" lang=${entry.target} dir=${directionOf(entry.target)}>${entry.translation}</span>
+    </button>
+    <${IconButton} icon="clear" title=${text("history.remove")} label=${`${text("history.remove")}: ${entry.text}`} onClick=${() => actions.removeEntry(entry)} />
+  </li>`;
 }
