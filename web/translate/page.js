@@ -1,7 +1,6 @@
 // The translate page: its parts are put together here.
 
-import { openStorage, readStored, writeStored } from "../common/storage.js";
-import { createStore } from "../common/store.js";
+import { createStore, openStorage, readStored, writeStored } from "../common/storage.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
