@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { createStore } from "../../web/common/store.js";
+import { createStore } from "../../web/common/storage.js";
 import { ProblemError } from "../../web/common/problem.js";
 import { Advisor, REST_MS } from "../../web/translate/advisor.js";
 

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { LOST_AFTER, STALE_AFTER, arrival, freshness } from "../../web/status/logic/freshness.js";
-import { tabOf, verdictOf } from "../../web/status/logic/verdict.js";
+import { LOST_AFTER, STALE_AFTER, arrival, freshness, tabOf, verdictOf } from "../../web/status/logic/verdict.js";
 import { SILENCE_MS } from "../../web/status/status_client.js";
 
 const CLOCK = { date: 5000, steady: 10 };

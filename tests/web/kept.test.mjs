@@ -4,12 +4,10 @@ import test from "node:test";
 import { readStored, writeStored } from "../../web/common/storage.js";
 import { readEntries, withEntry } from "../../web/translate/logic/history.js";
 import { tagOrNone } from "../../web/translate/logic/languages.js";
-import { draftOf, readDraft } from "../../web/translate/logic/draft.js";
-import { fragmentOfQuery, linkFragment, readFragment } from "../../web/translate/logic/link.js";
+import { draftOf, fragmentOfQuery, linkFragment, readDraft, readFragment } from "../../web/translate/logic/link.js";
 import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
-import { piecesOf } from "../../web/translate/logic/shown.js";
-import { readTermFile, termFile } from "../../web/translate/logic/term_files.js";
-import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTerms, usedTerms } from "../../web/translate/logic/terms.js";
+import { piecesOf } from "../../web/translate/logic/request_body.js";
+import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile, usedTerms } from "../../web/translate/logic/terms.js";
 
 const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
 

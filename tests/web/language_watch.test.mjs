@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { createStore } from "../../web/common/store.js";
+import { createStore } from "../../web/common/storage.js";
 import { ProblemError, unreachable } from "../../web/common/problem.js";
 import { FAILING_MS, LanguageWatch, LIMIT_MS, USUAL_MS } from "../../web/translate/language_watch.js";
 

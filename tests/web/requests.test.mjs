@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
 
-import { EventParser } from "../../web/common/event_stream.js";
+import { EventParser } from "../../web/common/request.js";
 import { problemOf, problemOfEvent, unreachable } from "../../web/common/problem.js";
 import { pickLanguage, textFinder } from "../../web/common/strings.js";
 import { needsKey, problemText, secondsToRetry, warningText } from "../../web/translate/logic/messages.js";

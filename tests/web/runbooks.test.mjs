@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 
-import { fillIn, placeValues, readCommands } from "../../web/status/logic/commands.js";
-import { anchorOf, linkedDocument, readDocument, readInline } from "../../web/status/logic/runbook.js";
+import { anchorOf, fillIn, linkedDocument, placeValues, readCommands, readDocument, readInline } from "../../web/status/logic/runbook.js";
 import { addressOf, readAddress } from "../../web/status/runbook_history.js";
 
 const OPERATIONS = new URL("../../docs/operations/", import.meta.url);

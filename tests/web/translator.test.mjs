@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { createStore } from "../../web/common/store.js";
+import { createStore } from "../../web/common/storage.js";
 import { ProblemError, unreachable } from "../../web/common/problem.js";
-import { requestBody } from "../../web/translate/logic/request_body.js";
-import { isDone, isStale } from "../../web/translate/logic/shown.js";
+import { isDone, isStale, requestBody } from "../../web/translate/logic/request_body.js";
 import { MAX_RETRIES, SLOW_MS, Translator } from "../../web/translate/translator.js";
 
 /** A clock that moves only when a test says so. */

@@ -1,18 +1,13 @@
 // Errors of the server (application/problem+json), and of the way to it.
 
-/** An answer that is no success, or none at all (`status` 0, `code` "unreachable"). */
+/**
+ * An answer that is no success, or none at all (`status` 0, `code` "unreachable"). `unserved`: the language that a text seems
+ * to have, if the server does not translate it; `retryAfter`: seconds, or null.
+ */
 export class ProblemError extends Error {
-  /** @param {{status: number, code: string, detail?: string, candidates?: object[], unserved?: object | null, retryAfter?: number | null}} problem */
   constructor({ status, code, detail = "", candidates = [], unserved = null, retryAfter = null }) {
     super(`${status} ${code}`);
-    this.status = status;
-    this.code = code;
-    this.detail = detail;
-    this.candidates = candidates;
-    /** The language that a text seems to have, if the server does not translate it. */
-    this.unserved = unserved;
-    /** Seconds, or null. */
-    this.retryAfter = retryAfter;
+    Object.assign(this, { status, code, detail, candidates, unserved, retryAfter });
   }
 }
 

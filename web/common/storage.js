@@ -1,9 +1,6 @@
-// What the browser keeps. Storage may be off, full, or hold what another version wrote.
+// The state of a page, and what the browser keeps of it. Storage may be off, full, or hold what another version wrote.
 
-/**
- * Returns the JSON value of a name, or the fallback.
- * @param {Storage | null} storage
- */
+/** Returns the JSON value of a name, or the fallback. */
 export function readStored(storage, name, fallback) {
   try {
     return JSON.parse(storage.getItem(name)) ?? fallback;
@@ -30,4 +27,25 @@ export function openStorage(kind) {
   } catch {
     return null;
   }
+}
+
+/** Returns a store of one state for a page; `onChange` is called once for all changes of one task. */
+export function createStore(initial, onChange) {
+  let state = initial;
+  let scheduled = false;
+  const notify = () => {
+    scheduled = false;
+    onChange(state);
+  };
+  return {
+    get state() {
+      return state;
+    },
+    update(changes) {
+      state = { ...state, ...changes };
+      if (scheduled) return;
+      scheduled = true;
+      queueMicrotask(notify);
+    },
+  };
 }

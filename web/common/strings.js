@@ -30,21 +30,13 @@ export function pickLanguage(wanted) {
 /**
  * Returns a function that finds a text by its name and fills its placeholders: `{count}` with the value of `count`.
  * A text that is missing is shown as its name.
- * @param {Record<string, string>} texts
  */
 export function textFinder(texts) {
   return (name, values = {}) =>
     (texts[name] ?? name).replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
 }
 
-/**
- * Returns a function that shows a language, and returns whether it could be loaded: else the one before stays, or English.
- * @param {object} parts
- * @param {object} parts.english
- * @param {string} parts.folder address of the language files, such as `new URL("./strings/", import.meta.url)`
- * @param {{update: (changes: object) => void}} parts.store
- * @param {(text: ReturnType<typeof textFinder>, language: string) => void} parts.onTexts
- */
+/** Returns a function that shows a language, and returns whether it could be loaded: else the one before stays, or English. */
 export function languageShower({ english, folder, store, onTexts }) {
   let wanted = "";
   let shown = "";

@@ -6,14 +6,7 @@ import { readDocument } from "./logic/runbook.js";
 import { leaveRunbook } from "./runbook_history.js";
 import { SETTINGS } from "./state.js";
 
-/**
- * Returns the actions of the page.
- * @param {object} parts
- * @param {{state: object, update: (changes: object) => void}} parts.store
- * @param {import("./status_client.js").StatusClient} parts.client
- * @param {Storage | null} parts.local
- * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
- */
+/** Returns the actions of the page; `showLanguage` loads the interface's texts. */
 export function createActions({ store, client, local, showLanguage }) {
   async function change() {
     const { action, url } = store.state.change;

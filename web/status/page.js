@@ -1,14 +1,12 @@
 // The status page: its parts are put together here.
 
-import { openStorage } from "../common/storage.js";
-import { createStore } from "../common/store.js";
+import { createStore, openStorage } from "../common/storage.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { createFormat } from "./logic/format.js";
-import { arrival, freshness } from "./logic/freshness.js";
 import { presentOutcome } from "./logic/replica_list.js";
-import { tabOf, verdictOf } from "./logic/verdict.js";
+import { arrival, freshness, tabOf, verdictOf } from "./logic/verdict.js";
 import { enterRunbook, openHistory } from "./runbook_history.js";
 import { initialState } from "./state.js";
 import { StatusClient } from "./status_client.js";
@@ -42,6 +40,7 @@ const client = new StatusClient({
   },
 });
 const actions = createActions({ store, client, local, showLanguage });
+const openRunbook = () => actions.openRunbook(enterRunbook());
 
 function clock() {
   return { date: Date.now() / 1000, steady: performance.now() / 1000 };
@@ -70,10 +69,6 @@ function noteTexts(found, language) {
   if (text === null) root.replaceChildren();
   text = found;
   format = createFormat(language);
-}
-
-function openRunbook() {
-  actions.openRunbook(enterRunbook());
 }
 
 client.start(); // beside the texts, not after them

@@ -5,10 +5,7 @@ import { readStored } from "../common/storage.js";
 /** Shared with the translate page, which has the same interface languages. */
 export const SETTINGS = "pairway.settings";
 
-/**
- * Returns the state at the start.
- * @param {{config: object, local: Storage | null}} parts
- */
+/** Returns the state at the start. */
 export function initialState({ config, local }) {
   const settings = readStored(local, SETTINGS, {});
   return {

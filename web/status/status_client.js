@@ -1,8 +1,7 @@
 // Follows the status: by a stream, or by polling where something in between holds the stream back.
 
-import { readEvents } from "../common/event_stream.js";
-import { ProblemError, problemOf, unreachable } from "../common/problem.js";
-import { TimeLimit } from "../common/time_limit.js";
+import { ProblemError, unreachable } from "../common/problem.js";
+import { readEvents, send, TimeLimit } from "../common/request.js";
 
 /** Head and first event come at once; without them a server in between collects the stream. */
 export const FIRST_EVENT_MS = 4000;
@@ -24,13 +23,8 @@ export class StatusClient {
   #failures = 0;
 
   /**
-   * @param {object} parts
-   * @param {string} parts.base address of the page
-   * @param {() => string} parts.token returns the operator's token or key, or ""
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {(status: object) => void} parts.onStatus
-   * @param {(times: {now: number, known_at: number}) => void} parts.onAlive called where only the times are new
-   * @param {(state: "live" | "polling" | "lost" | "locked", problem: object | null) => void} parts.onState
+   * Of the parts, `base` is the page's address, and `token` returns the operator's token or key, or "".
+   * `onStatus` is given a status, `onAlive` only new times; `onState` "live", "polling", "lost" or "locked", and a problem or null.
    */
   constructor(parts) {
     this.#parts = parts;
@@ -53,8 +47,7 @@ export class StatusClient {
       } catch (problem) {
         if (signal.aborted) return;
         if (problem.status === 401 || problem.status === 403) {
-          this.#parts.onState("locked", problem);
-          return;
+          return this.#parts.onState("locked", problem);
         }
         this.#failures += 1;
         this.#parts.onState("lost", problem);
@@ -65,10 +58,9 @@ export class StatusClient {
 
   /** Returns whether the stream works; false: poll. */
   async #stream(signal) {
-    const limit = new TimeLimit(this.#parts.clock, signal);
+    const limit = new TimeLimit(this.#parts.clock, FIRST_EVENT_MS, signal);
     let hasEvents = false;
     try {
-      limit.start(FIRST_EVENT_MS);
       const response = await this.#send("status/stream", { signal: limit.signal });
       limit.start(FIRST_EVENT_MS);
       for await (const { event, data } of readEvents(response.body)) {
@@ -103,13 +95,10 @@ export class StatusClient {
   }
 
   /** Drains, resumes or removes a replica; raises the problem. */
-  async change(action, url) {
-    if (action === "remove") {
-      await this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
-      return;
-    }
+  change(action, url) {
+    if (action === "remove") return this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
     const headers = { "Content-Type": "application/json" };
-    await this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
+    return this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
   }
 
   /** Returns a document of operators, a Markdown text. */
@@ -119,8 +108,7 @@ export class StatusClient {
 
   /** Returns what `read` makes of an answer; both have one time limit. */
   async #ask(path, options, read, wait, signal = null) {
-    const limit = new TimeLimit(this.#parts.clock, signal);
-    limit.start(wait);
+    const limit = new TimeLimit(this.#parts.clock, wait, signal);
     try {
       return await read(await this.#send(path, { ...options, signal: limit.signal }));
     } catch (problem) {
@@ -130,16 +118,8 @@ export class StatusClient {
     }
   }
 
-  async #send(path, { headers = {}, ...options }) {
-    const authorization = this.#parts.token() ? { Authorization: `Bearer ${this.#parts.token()}` } : {};
-    let response;
-    try {
-      response = await fetch(new URL(path, this.#parts.base), { cache: "no-store", headers: { ...headers, ...authorization }, ...options });
-    } catch (error) {
-      throw error.name === "AbortError" ? error : unreachable();
-    }
-    if (!response.ok) throw await problemOf(response);
-    return response;
+  #send(path, options) {
+    return send(new URL(path, this.#parts.base), this.#parts.token(), options);
   }
 
   #pause(wait, signal) {

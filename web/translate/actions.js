@@ -3,31 +3,18 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
-import { createKeyActions } from "./key_actions.js";
 import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
-import { curlCommand, requestBody } from "./logic/request_body.js";
-import { isDone } from "./logic/shown.js";
+import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
 // Each step holds two texts.
 const MAX_STEPS = 20;
 
-/**
- * Returns the actions of the page.
- * @param {object} parts
- * @param {{state: object, update: (changes: object) => void}} parts.store
- * @param {import("./translator.js").Translator} parts.translator
- * @param {import("./translation_client.js").TranslationClient} parts.client
- * @param {Storage | null} parts.local
- * @param {Storage | null} parts.session
- * @param {readonly string[]} parts.preferred the person's languages
- * @param {(language: string) => Promise<boolean>} parts.showLanguage loads the interface's texts
- */
+/** Returns the actions of the page; `preferred` are the person's languages, and `showLanguage` loads the interface's texts. */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
-  const keyActions = createKeyActions({ store, translator, client, local, session });
-  const kept = createKeptActions({ store, translator, local });
+  const kept = createKeptActions({ store, translator, client, local, session });
   let copiedTimer;
   /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
@@ -67,7 +54,6 @@ export function createActions({ store, translator, client, local, session, prefe
   }
 
   return {
-    ...keyActions,
     ...kept,
 
     /** An input method composes its text first: what it has so far is no word yet, and is not sent. */
@@ -98,7 +84,10 @@ export function createActions({ store, translator, client, local, session, prefe
       const { state } = store;
       const { target, languages } = state;
       const before = knownSource(state);
-      change({ source, target: source === target ? otherTarget(languages, source, before, preferred) : target });
+      // The language of the text becomes that of the translation, so what was the source is the new target.
+      const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
+      const other = isServed ? before : usualTarget(languages, source, preferred);
+      change({ source, target: source === target ? other : target });
     },
     chooseTarget(target) {
       const { state } = store;
@@ -115,9 +104,7 @@ export function createActions({ store, translator, client, local, session, prefe
       store.update({ target: usual });
       translator.sendSoon();
     },
-    chooseFormat(format) {
-      change({ format });
-    },
+    chooseFormat: (format) => change({ format }),
     swap() {
       const { state } = store;
       const source = servedSource(state.languages, state.target);
@@ -152,7 +139,7 @@ export function createActions({ store, translator, client, local, session, prefe
     showPreview: (showsPreview) => store.update({ showsPreview }),
     openPanel(panel) {
       store.update({ panel: store.state.panel === panel ? null : panel, imported: null });
-      if (store.state.panel === "terms") keyActions.loadGlossaries();
+      if (store.state.panel === "terms") kept.loadGlossaries();
     },
     chooseGlossary: (glossary) => change({ glossary }),
 
@@ -181,10 +168,4 @@ export function createActions({ store, translator, client, local, session, prefe
       if (await showLanguage(language)) change({ chosenInterfaceLanguage: language });
     },
   };
-}
-
-// The language of the text becomes that of the translation, so what was the source is the new target.
-function otherTarget(languages, source, before, preferred) {
-  const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
-  return isServed ? before : usualTarget(languages, source, preferred);
 }

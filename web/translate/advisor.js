@@ -1,7 +1,7 @@
 // What the page asks beside the translation: the language of a text under a chosen one, and other translations.
 
 import { asProblem, unreachable } from "../common/problem.js";
-import { TimeLimit } from "../common/time_limit.js";
+import { TimeLimit } from "../common/request.js";
 import { isTellable, LOOK_CHARS, otherLanguage } from "./logic/languages.js";
 import { requestBody } from "./logic/request_body.js";
 
@@ -20,12 +20,6 @@ export class Advisor {
   #detection = null;
   #others = null;
 
-  /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   */
   constructor(parts) {
     this.#parts = parts;
   }
@@ -43,9 +37,9 @@ export class Advisor {
   }
 
   async #look() {
-    const { client, store } = this.#parts;
+    const { client, clock, store } = this.#parts;
     const { text, source } = store.state;
-    const limit = this.#begin(DETECT_LIMIT_MS);
+    const limit = new TimeLimit(clock, DETECT_LIMIT_MS);
     this.#detection = limit;
     // Not half a character: JSON of the server has none.
     const beginning = text.slice(0, LOOK_CHARS).replace(/[\ud800-\udbff]$/, "");
@@ -57,10 +51,10 @@ export class Advisor {
 
   /** Asks for other translations of the present text. */
   async askOthers() {
-    const { client, store } = this.#parts;
+    const { client, clock, store } = this.#parts;
     const request = requestBody(store.state);
     this.#others?.end();
-    const limit = this.#begin(OTHERS_LIMIT_MS);
+    const limit = new TimeLimit(clock, OTHERS_LIMIT_MS);
     this.#others = limit;
     store.update({ others: { request, texts: null } });
     const others = { request, texts: [] };
@@ -71,12 +65,6 @@ export class Advisor {
     }
     if (this.#others === limit) store.update({ others });
     limit.end();
-  }
-
-  #begin(wait) {
-    const limit = new TimeLimit(this.#parts.clock);
-    limit.start(wait);
-    return limit;
   }
 }
 

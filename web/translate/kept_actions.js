@@ -1,21 +1,17 @@
-// What a person can do with what the browser keeps for all tabs: terms and history.
+// What a person can do with what the browser keeps: terms, history, and an API key with the glossaries that come with it.
 
 import { readStored, writeStored } from "../common/storage.js";
 import { focusOn, saveFile } from "./elements.js";
 import { readEntries, withEntry } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
-import { MAX_FILE_BYTES, readTermFile, termFile } from "./logic/term_files.js";
-import { cleanTerm, isFor, MAX_KEPT_TERMS, mergeTerms, readTerms } from "./logic/terms.js";
+import { needsKey } from "./logic/messages.js";
+import { cleanTerm, isFor, MAX_FILE_BYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
-/**
- * Returns these actions of the page.
- * @param {object} parts
- * @param {{state: object, update: (changes: object) => void}} parts.store
- * @param {import("./translator.js").Translator} parts.translator
- * @param {Storage | null} parts.local
- */
-export function createKeptActions({ store, translator, local }) {
+const OPERATE = "operate";
+
+/** Returns these actions of the page; the parts are those of all actions. */
+export function createKeptActions({ store, translator, client, local, session }) {
   const presentPair = () => ({ from: knownSource(store.state) ?? "", to: store.state.target });
 
   function changeTerms(terms, imported = null) {
@@ -23,7 +19,47 @@ export function createKeptActions({ store, translator, local }) {
     writeStored(local, STORED.terms, terms);
   }
 
+  /** Other tabs add to the history too: what they have kept stays. */
+  const keptHistory = () => (local ? readEntries(readStored(local, STORED.history, [])) : store.state.history);
+
+  function changeHistory(history) {
+    store.update({ history });
+    writeStored(local, STORED.history, history);
+  }
+
+  /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
+  async function checkKey(key, isKept) {
+    try {
+      const { scopes } = (await client.usage()).key;
+      if (store.state.key === key && !scopes.includes(OPERATE)) writeStored(isKept ? local : session, STORED.key, key);
+    } catch (problem) {
+      if (needsKey(problem) && store.state.key === key) store.update({ asksForKey: true, isKeyRefused: true });
+    }
+  }
+
+  async function loadGlossaries() {
+    const { config, key } = store.state;
+    if (!config.keys || !key) return;
+    const glossaries = await client.glossaries().catch(() => []);
+    if (store.state.key !== key) return;
+    store.update({ glossaries });
+    translator.sendSoon();
+  }
+
   return {
+    askForKey: () => store.update({ asksForKey: true, isKeyRefused: false }),
+    useKey(key, isKept) {
+      writeStored(local, STORED.key, null);
+      writeStored(session, STORED.key, null);
+      store.update({ key, isKeyKept: isKept && key !== "", asksForKey: false, isKeyRefused: false, isKeyDeclined: false, glossaries: [] });
+      if (!key) return;
+      checkKey(key, isKept);
+      if (store.state.panel === "terms" || store.state.glossary) loadGlossaries();
+      if (store.state.text.trim()) translator.tryAgain();
+    },
+    closeKey: () => store.update({ asksForKey: false, isKeyRefused: false, isKeyDeclined: true }),
+    loadGlossaries,
+
     addTerm() {
       if (store.state.terms.length < MAX_KEPT_TERMS) changeTerms([...store.state.terms, cleanTerm(presentPair())]);
     },
@@ -54,20 +90,14 @@ export function createKeptActions({ store, translator, local }) {
       writeStored(local, STORED.recent, readRecent(readStored(local, STORED.recent, []), target, source));
     },
 
-    /** Other tabs add to the history too: what they have kept stays. */
     addToHistory({ request, result }) {
       if (!store.state.keepsHistory || result.translation === null) return;
       const { text, target_lang: target, format = "text" } = request;
       const entry = { text, translation: result.translation, source: result.source_lang ?? "auto", target, format, at: Date.now() };
-      const history = withEntry(local ? readEntries(readStored(local, STORED.history, [])) : store.state.history, entry);
-      store.update({ history });
-      writeStored(local, STORED.history, history);
+      changeHistory(withEntry(keptHistory(), entry));
     },
     removeEntry({ at, text }) {
-      const kept = local ? readEntries(readStored(local, STORED.history, [])) : store.state.history;
-      const history = kept.filter((each) => each.at !== at || each.text !== text);
-      store.update({ history });
-      writeStored(local, STORED.history, history);
+      changeHistory(keptHistory().filter((each) => each.at !== at || each.text !== text));
       focusOn("keep-history");
     },
     clearHistory() {

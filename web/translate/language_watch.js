@@ -1,6 +1,7 @@
 // Keeps the list of languages, and tells when what failed can be tried again.
 
 import { asProblem, unreachable } from "../common/problem.js";
+import { TimeLimit } from "../common/request.js";
 import { servedSource, targetOptions, usualTarget } from "./logic/languages.js";
 import { isOutage } from "./logic/messages.js";
 import { knownSource } from "./state.js";
@@ -15,18 +16,12 @@ export const LIMIT_MS = 10_000;
 export class LanguageWatch {
   #parts;
   #timer = null;
-  #abort = null;
+  #limit = null;
   #isServed = false;
 
   /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {readonly string[]} parts.preferred the person's languages
-   * @param {() => boolean} parts.isVisible
-   * @param {() => void} parts.onFirstTarget a target is chosen, as there was none
-   * @param {() => void} parts.onServed the pair is served, and was not when asked before
+   * Of the parts, `preferred` are the person's languages; `onFirstTarget` is called when a target is chosen because
+   * there was none, and `onServed` when the pair is served that was not when asked before.
    */
   constructor(parts) {
     this.#parts = parts;
@@ -37,11 +32,11 @@ export class LanguageWatch {
     const { clock, store, isVisible } = this.#parts;
     clock.clearTimeout(this.#timer);
     if (!isVisible()) return;
-    this.#abort?.abort();
-    const abort = new AbortController();
-    this.#abort = abort;
-    const problem = await this.#ask(abort);
-    if (this.#abort !== abort) return;
+    this.#limit?.end();
+    const limit = new TimeLimit(clock, LIMIT_MS);
+    this.#limit = limit;
+    const problem = await this.#ask(limit);
+    if (this.#limit !== limit) return;
     store.update({ languagesProblem: problem });
     this.#noteServed();
     const { failure, languages } = store.state;
@@ -50,17 +45,15 @@ export class LanguageWatch {
   }
 
   // Returns what went wrong, or null.
-  async #ask(abort) {
-    const { clock, client } = this.#parts;
-    const limit = clock.setTimeout(() => abort.abort(), LIMIT_MS);
+  async #ask(limit) {
     try {
-      const languages = await client.languages(abort.signal);
-      if (this.#abort === abort) this.#keep(languages);
+      const languages = await this.#parts.client.languages(limit.signal);
+      if (this.#limit === limit) this.#keep(languages);
       return null;
     } catch (error) {
-      return abort.signal.aborted ? unreachable() : asProblem(error);
+      return limit.signal.aborted ? unreachable() : asProblem(error);
     } finally {
-      clock.clearTimeout(limit);
+      limit.end();
     }
   }
 

@@ -1,15 +1,13 @@
 // The translate page: its parts are put together here.
 
-import { openStorage, readStored, writeStored } from "../common/storage.js";
-import { createStore } from "../common/store.js";
+import { createStore, openStorage, readStored, writeStored } from "../common/storage.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { Advisor } from "./advisor.js";
 import { LanguageWatch } from "./language_watch.js";
-import { draftOf, readDraft } from "./logic/draft.js";
+import { draftOf, fragmentOfQuery, readDraft, readFragment } from "./logic/link.js";
 import { isOutage } from "./logic/messages.js";
-import { fragmentOfQuery, readFragment } from "./logic/link.js";
 import { initialState, STORED } from "./state.js";
 import english from "./strings/en.json" with { type: "json" };
 import { TranslationClient } from "./translation_client.js";
@@ -41,7 +39,7 @@ const clock = {
   setTimeout: (call, wait) => setTimeout(call, wait),
   clearTimeout: (timer) => clearTimeout(timer),
 };
-const translator = new Translator({ store, client, clock, onResult: noteResult, onFailure: noteFailure });
+const translator = new Translator({ store, client, clock, onResult: noteResult, onFailure: () => isOutage(store.state.failure.problem) && watch.refresh() });
 const advisor = new Advisor({ store, client, clock });
 const preferred = navigator.languages;
 const actions = { ...createActions({ store, translator, client, local, session, preferred, showLanguage }), askOthers: () => advisor.askOthers() };
@@ -61,10 +59,6 @@ function noteResult(done) {
   actions.addToHistory(done);
   actions.noteUsed(done.result);
   actions.fitTarget(done.result);
-}
-
-function noteFailure() {
-  if (isOutage(store.state.failure.problem)) watch.refresh();
 }
 
 function keepDraft() {
@@ -91,23 +85,6 @@ function openLink() {
   if (linked) actions.openLink(linked);
 }
 
-function watchBrowser() {
-  window.addEventListener("hashchange", openLink);
-  window.addEventListener("offline", () => store.update({ isOnline: false }));
-  window.addEventListener("online", () => {
-    store.update({ isOnline: true });
-    translator.goOn();
-    watch.refresh();
-  });
-  document.addEventListener("visibilitychange", () => {
-    keepDraft();
-    watch.refresh();
-  });
-  window.addEventListener("pagehide", keepDraft);
-  // Another tab has changed something.
-  window.addEventListener("storage", ({ key }) => actions.noteKept(key));
-}
-
 store.update({ isOnline: navigator.onLine });
 const language = pickLanguage([store.state.chosenInterfaceLanguage, ...navigator.languages]);
 const loaded = watch.refresh(); // beside the texts, not after them
@@ -115,7 +92,20 @@ await showLanguage(language);
 document.getElementById("source-text")?.focus();
 // Before somebody types, because the dialog takes the focus.
 if (store.state.config.keys && !store.state.key) actions.askForKey();
-watchBrowser();
+window.addEventListener("hashchange", openLink);
+window.addEventListener("offline", () => store.update({ isOnline: false }));
+window.addEventListener("online", () => {
+  store.update({ isOnline: true });
+  translator.goOn();
+  watch.refresh();
+});
+document.addEventListener("visibilitychange", () => {
+  keepDraft();
+  watch.refresh();
+});
+window.addEventListener("pagehide", keepDraft);
+// Another tab has changed something.
+window.addEventListener("storage", ({ key }) => actions.noteKept(key));
 if (draft === null) openLink();
 if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();

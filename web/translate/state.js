@@ -15,14 +15,7 @@ export const STORED = Object.freeze({
   recent: "pairway.recent",
 });
 
-/**
- * Returns the state at the start.
- * @param {object} parts
- * @param {object} parts.config
- * @param {Storage | null} parts.local
- * @param {Storage | null} parts.session
- * @param {ReturnType<typeof import("./logic/draft.js").readDraft>} parts.draft
- */
+/** Returns the state at the start. */
 export function initialState({ config, local, session, draft }) {
   const settings = readStored(local, STORED.settings, {});
   const { text, source, target, format } = { ...settings, text: "", ...draft };

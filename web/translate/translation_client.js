@@ -1,17 +1,14 @@
 // The proxy's API as the page uses it.
 
-import { readEvents } from "../common/event_stream.js";
-import { ProblemError, problemOf, problemOfEvent, unreachable } from "../common/problem.js";
+import { ProblemError, problemOfEvent } from "../common/problem.js";
+import { readEvents, send } from "../common/request.js";
 
 /** Calls the API below the page's own address. */
 export class TranslationClient {
   #base;
   #key;
 
-  /**
-   * @param {string} base address of the page, with a slash at its end
-   * @param {() => string} key returns the API key, or ""
-   */
+  /** `base` is the page's address, with a slash at its end; `key` returns the API key, or "". */
   constructor(base, key) {
     this.#base = base;
     this.#key = key;
@@ -23,18 +20,18 @@ export class TranslationClient {
 
   /** Returns the languages that the fleet serves now. */
   async languages(signal) {
-    const response = await this.#send("languages", { signal });
+    const response = await send(new URL("languages", this.#base), "", { signal });
     return (await response.json()).languages;
   }
 
   /** Returns the usage of the key; raises if it is refused. */
   async usage() {
-    return (await this.#send("usage", { headers: this.#authorization() })).json();
+    return (await this.#send("usage")).json();
   }
 
   /** Returns the key's glossaries, without their entries. */
   async glossaries() {
-    return (await (await this.#send("glossaries", { headers: this.#authorization() })).json()).glossaries;
+    return (await (await this.#send("glossaries")).json()).glossaries;
   }
 
   /** Returns what a text's language seems to be. */
@@ -47,12 +44,7 @@ export class TranslationClient {
     return (await this.#post("translate", { ...body, alternatives, confidence: true }, signal)).json();
   }
 
-  /**
-   * Translates; each part is passed on as soon as it is final. Returns the result.
-   * @param {object} body
-   * @param {AbortSignal} signal ends the request, down to the engine
-   * @param {(part: string) => void} onPart
-   */
+  /** Translates; each part is passed on as soon as it is final. Returns the result. The signal ends the request, down to the engine. */
   async translate(body, signal, onPart) {
     const response = await this.#post("translate", { ...body, confidence: true }, signal, { Accept: "text/event-stream" });
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return response.json();
@@ -69,23 +61,12 @@ export class TranslationClient {
   }
 
   #post(path, body, signal, accepted = {}) {
-    const headers = { "Content-Type": "application/json", ...accepted, ...this.#authorization() };
+    const headers = { "Content-Type": "application/json", ...accepted };
     return this.#send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   }
 
-  async #send(path, options) {
-    let response;
-    try {
-      response = await fetch(new URL(path, this.#base), { cache: "no-store", ...options });
-    } catch (error) {
-      throw error.name === "AbortError" ? error : unreachable();
-    }
-    if (!response.ok) throw await problemOf(response);
-    return response;
-  }
-
-  #authorization() {
-    return this.#key() ? { Authorization: `Bearer ${this.#key()}` } : {};
+  #send(path, options = {}) {
+    return send(new URL(path, this.#base), this.#key(), options);
   }
 }
 

@@ -2,9 +2,8 @@
 
 import { asProblem, ProblemError } from "../common/problem.js";
 import { isOutage, needsKey, secondsToRetry } from "./logic/messages.js";
-import { isSameRequest, isTooLong, requestBody } from "./logic/request_body.js";
+import { isDone, isSameRequest, isTooLong, requestBody } from "./logic/request_body.js";
 import { RequestPacer } from "./logic/request_pacer.js";
-import { isDone } from "./logic/shown.js";
 
 const SECOND_MS = 1000;
 /** Longer waits are shown as a time of day, and nothing is sent by itself. */
@@ -27,14 +26,7 @@ export class Translator {
   #sent = null;
   #notBefore = 0;
 
-  /**
-   * @param {object} parts
-   * @param {{state: object, update: (changes: object) => void}} parts.store
-   * @param {import("./translation_client.js").TranslationClient} parts.client
-   * @param {{now: () => number, setTimeout: Function, clearTimeout: Function}} parts.clock
-   * @param {(done: {request: object, result: object}) => void} parts.onResult
-   * @param {() => void} parts.onFailure
-   */
+  /** Of the parts, `onResult` is given the request and its result. */
   constructor(parts) {
     this.#parts = parts;
     this.#store = parts.store;

@@ -7,7 +7,6 @@ const UNITS = [
   ["second", 1],
 ];
 
-/** @param {string} language */
 export function createFormat(language) {
   const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
   const tenths = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });

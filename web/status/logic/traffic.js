@@ -35,10 +35,7 @@ export function latestSlot({ requests }) {
   return requests.ok.findLastIndex((count) => count !== null);
 }
 
-/**
- * Returns the requests of the latest slots, and how many were answered; client errors are no requests to answer.
- * @param {number} slots
- */
+/** Returns the requests of the latest slots, and how many were answered; client errors are no requests to answer. */
 export function answered({ requests }, slots) {
   const [ok, refused, failed] = CLASSES.map((name) => sum(requests[name].slice(-slots)));
   return { count: ok + refused + failed, ok };

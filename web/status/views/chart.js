@@ -18,17 +18,11 @@ export class Chart extends Component {
   #plot = null;
   #drawnFor = "";
   #drawnNumbers = "";
-  #resizes = null;
-  #theme = null;
-
-  constructor(properties) {
-    super(properties);
-    this.state = { index: null };
-  }
+  #resizes = new ResizeObserver(() => this.#resize());
+  #theme = () => this.#draw(true);
+  state = { index: null };
 
   componentDidMount() {
-    this.#resizes = new ResizeObserver(() => this.#resize());
-    this.#theme = () => this.#draw(true);
     matchMedia(DARK).addEventListener("change", this.#theme);
     this.#draw(false);
   }

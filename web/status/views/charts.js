@@ -42,15 +42,8 @@ export function Charts({ state, text, format }) {
     <div class="charts">
       <${Chart} ...${common} id="chart-requests" title=${text("chart.requests")} series=${requests} show=${perSecond} isEmpty=${false} />
       <${Chart} ...${common} id="chart-reasons" title=${text("chart.reasons")} series=${reasons} show=${perSecond} isEmpty=${reasons.length === 0} emptyText=${text(hasTraffic ? "chart.reasons.none" : "chart.none")} />
-      <${Chart}
-        ...${common}
-        id="chart-latency"
-        title=${text("chart.latency")}
-        series=${latencies}
-        show=${format.duration}
-        isEmpty=${traffic.p50_s.every((value) => value === null)}
-        emptyText=${text(hasTraffic ? "chart.latency.none" : "chart.none")}
-      />
+      <${Chart} ...${common} id="chart-latency" title=${text("chart.latency")} series=${latencies} show=${format.duration}
+        isEmpty=${traffic.p50_s.every((value) => value === null)} emptyText=${text(hasTraffic ? "chart.latency.none" : "chart.none")} />
     </div>
   </section>`;
 }

@@ -1,8 +1,7 @@
 // What happened, the latest first.
 
 import { html } from "../../common/view.js";
-import { Level } from "./level.js";
-import { RunbookLink } from "./runbook_link.js";
+import { Level, RunbookLink } from "./elements.js";
 
 const SHOWN = 12;
 

@@ -1,10 +1,7 @@
 // What is wrong now, or was when the server last said it.
 
 import { html } from "../../common/view.js";
-import { Drained } from "./drained.js";
-import { Level } from "./level.js";
-import { RunbookLink } from "./runbook_link.js";
-import { SinceTime } from "./since_time.js";
+import { Drained, Level, RunbookLink, SinceTime } from "./elements.js";
 
 /** The most that are named at once; the others stand in the lists below. */
 const MAX_ISSUES = 12;

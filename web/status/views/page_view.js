@@ -2,31 +2,20 @@
 
 import { Fragment, html } from "../../common/view.js";
 import { Charts, SuccessRate } from "./charts.js";
-import { ChangeDialog, TokenDialog } from "./dialogs.js";
+import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
 import { Events } from "./events.js";
 import { Header } from "./header.js";
 import { Issues } from "./issues.js";
 import { Pairs } from "./pairs.js";
 import { Proxies } from "./proxies.js";
 import { Replicas } from "./replicas.js";
-import { RunbookDialog } from "./runbook_dialog.js";
 
 /** What stands in place of the first status. */
 const WAITING = { locked: "locked", lost: "waiting.lost" };
 
-/**
- * @param {object} properties
- * @param {object} properties.state
- * @param {object} properties.actions
- * @param {(name: string, values?: object) => string} properties.text
- * @param {object} properties.format
- * @param {object} properties.fresh how old the status is
- * @param {string} properties.asOf the time of the status, in words
- * @param {object[]} properties.issues
- * @param {object | null} properties.verdict
- */
+/** Of the properties, `fresh` says how old the status is, and `asOf` its time in words; `verdict` may be null. */
 export function PageView(properties) {
-  const { state, text } = properties;
+  const { state, actions, text } = properties;
   const { status } = state;
   // Elements of their own before the first status: what comes with it pushes nothing away.
   return html`<${Fragment}>
@@ -55,9 +44,9 @@ export function PageView(properties) {
     </main>
     <footer><p>${text("footer", { version: state.config.version })}</p></footer>
     <//>
-    <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${properties.actions.closeToken} />
-    <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${properties.actions.cancel} />
-    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${properties.actions.closeRunbook} />
+    <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${actions.closeToken} />
+    <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${actions.cancel} />
+    <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${actions.closeRunbook} />
   <//>`;
 }
 

@@ -1,8 +1,7 @@
 // The proxies, who probes, and Redis.
 
 import { html } from "../../common/view.js";
-import { Level } from "./level.js";
-import { RunbookLink } from "./runbook_link.js";
+import { Level, RunbookLink } from "./elements.js";
 
 export function Proxies({ state, text, format, fresh }) {
   const { proxies, redis, redis_runbook: runbook } = state.status;

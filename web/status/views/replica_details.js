@@ -1,8 +1,11 @@
 // Details of one replica: its models, its pairs, and what operators can do with it.
 
+import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
-import { Level } from "./level.js";
-import { RunbookLink } from "./runbook_link.js";
+import { Level, RunbookLink } from "./elements.js";
+
+const FIGURES = ["model.running", "model.waiting", "model.steps", "model.memory"].map((name) => [name, "figure"]);
+const MODEL_COLUMNS = [["model"], ...FIGURES, ["model.revision"]];
 
 export function ReplicaDetails({ state, actions, text, format, replica, fresh }) {
   const now = fresh.serverNow;
@@ -48,30 +51,18 @@ function Buttons({ actions, text, replica }) {
 
 function Models({ text, format, replica }) {
   return html`<div class="scrolled" tabindex="0" role="region" aria-label=${`${text("models")}: ${replica.url}`}>
-    <table class="inner">
-      <thead>
-        <tr>
-          <th scope="col">${text("model")}</th>
-          <th scope="col" class="figure">${text("model.running")}</th>
-          <th scope="col" class="figure">${text("model.waiting")}</th>
-          <th scope="col" class="figure">${text("model.steps")}</th>
-          <th scope="col" class="figure">${text("model.memory")}</th>
-          <th scope="col">${text("model.revision")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${replica.models.map(
-          (model) => html`<tr key=${model.name}>
-            <th scope="row">${model.name}</th>
-            <td class="figure">${format.count(model.running)} / ${format.count(model.limit)}</td>
-            <td class="figure">${format.count(model.waiting)}</td>
-            <td class="figure">${format.count(model.steps)}</td>
-            <td class="figure">${format.percent(model.kv_used)}</td>
-            <td class="revision">${model.revision ?? text("unknown")}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+    <${Table} name="inner" columns=${MODEL_COLUMNS} text=${text}>
+      ${replica.models.map(
+        (model) => html`<tr key=${model.name}>
+          <th scope="row">${model.name}</th>
+          <td class="figure">${format.count(model.running)} / ${format.count(model.limit)}</td>
+          <td class="figure">${format.count(model.waiting)}</td>
+          <td class="figure">${format.count(model.steps)}</td>
+          <td class="figure">${format.percent(model.kv_used)}</td>
+          <td class="revision">${model.revision ?? text("unknown")}</td>
+        </tr>`,
+      )}
+    <//>
   </div>`;
 }
 

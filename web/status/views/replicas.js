@@ -1,10 +1,12 @@
 // All replicas; a row opens to its details.
 
+import { Table } from "../../common/elements.js";
 import { Fragment, html } from "../../common/view.js";
 import { FEW, commonDomain, listReplicas, shortName } from "../logic/replica_list.js";
-import { Level } from "./level.js";
+import { Level, SinceTime } from "./elements.js";
 import { ReplicaDetails } from "./replica_details.js";
-import { SinceTime } from "./since_time.js";
+
+const COLUMNS = [["replica"], ["replica.state"], ["replica.in_flight", "figure wide"], ["replica.latency", "figure wide"], ["replica.version", "wide"]];
 
 export function Replicas(properties) {
   const { state, actions, text, format } = properties;
@@ -18,20 +20,9 @@ export function Replicas(properties) {
     ${domain && html`<p class="hint">${text("replicas.domain", { domain })}</p>`}
     ${replicas.length === 0
       ? html`<p class="empty">${text("replicas.none")}</p>`
-      : html`<table class="rows replicas">
-          <thead>
-            <tr>
-              <th scope="col">${text("replica")}</th>
-              <th scope="col">${text("replica.state")}</th>
-              <th scope="col" class="figure wide">${text("replica.in_flight")}</th>
-              <th scope="col" class="figure wide">${text("replica.latency")}</th>
-              <th scope="col" class="wide">${text("replica.version")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${list.shown.map((replica) => html`<${Row} key=${replica.url} ...${properties} replica=${replica} domain=${domain} />`)}
-          </tbody>
-        </table>`}
+      : html`<${Table} name="rows replicas" columns=${COLUMNS} text=${text}>
+          ${list.shown.map((replica) => html`<${Row} key=${replica.url} ...${properties} replica=${replica} domain=${domain} />`)}
+        <//>`}
     ${list.ready > FEW &&
     html`<button id="ready-replicas" class="button" type="button" aria-expanded=${String(!list.isFolded)} onClick=${actions.showReadyReplicas}>
       ${list.isFolded ? text("replicas.ready", { count: format.count(list.ready) }) : text("show.fewer")}
@@ -47,14 +38,8 @@ function Row(properties) {
   return html`<${Fragment}>
     <tr class=${`row ${replica.level} ${isOpen ? "open" : ""}`}>
       <th scope="row">
-        <button
-          id=${`replica-${replica.url}`}
-          class="opener"
-          type="button"
-          aria-expanded=${String(isOpen)}
-          aria-controls=${isOpen ? details : undefined}
-          onClick=${() => actions.toggleReplica(replica.url)}
-        >
+        <button id=${`replica-${replica.url}`} class="opener" type="button" aria-expanded=${String(isOpen)}
+          aria-controls=${isOpen ? details : undefined} onClick=${() => actions.toggleReplica(replica.url)}>
           <span class="arrow" aria-hidden="true"></span>
           <span class="url" title=${replica.url}>${shortName(replica.url, domain)}</span>
         </button>

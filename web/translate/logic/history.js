@@ -8,11 +8,7 @@ const MAX_ENTRY_CHARS = 5000;
 // A text that grew within this time is the same text, still being typed.
 const SAME_TEXT_MS = 120_000;
 
-/**
- * Returns the entries with a new one in front; it takes the place of its own beginnings.
- * @param {Entry[]} entries
- * @param {Entry} entry
- */
+/** Returns the entries with a new one in front; it takes the place of its own beginnings. */
 export function withEntry(entries, entry) {
   if (!entry.text.trim() || entry.text.length > MAX_ENTRY_CHARS || entry.translation.length > MAX_ENTRY_CHARS) return entries;
   const isEarlier = (other) =>

@@ -1,7 +1,7 @@
 // Languages: what GET /languages says, in the words and directions of people.
 
 const RIGHT_TO_LEFT = new Set(["ar", "arc", "azb", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]);
-const RIGHT_TO_LEFT_SCRIPTS = new Set(["Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg"]);
+const RIGHT_TO_LEFT_SCRIPTS = new Set(["arab", "hebr", "syrc", "thaa", "nkoo", "adlm", "rohg"]);
 // BCP 47, and "auto".
 const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
 const MAX_TAG_CHARS = 35;
@@ -19,7 +19,7 @@ export function directionOf(tag) {
   if (!tag || tag === "auto") return "auto";
   const parts = tag.split("-");
   const script = parts.find((part) => /^[A-Za-z]{4}$/.test(part));
-  const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(title(script)) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
+  const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(script.toLowerCase()) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
   return rtl ? "rtl" : "ltr";
 }
 
@@ -58,22 +58,13 @@ export function languageName(tag, interfaceLanguage) {
   }
 }
 
-/**
- * Returns the source languages, sorted by name.
- * @param {{lang: string, targets: Target[]}[]} languages
- */
+/** Returns the source languages, sorted by name. */
 export function sourceOptions(languages, interfaceLanguage) {
-  return sorted(
-    languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) })),
-    interfaceLanguage,
-  );
+  const named = languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) }));
+  return sorted(named, interfaceLanguage);
 }
 
-/**
- * Returns the target languages of a source, or of all sources (null), sorted by name.
- * @typedef {{lang: string, ready: boolean, how: string, pivot: string | null}} Target
- * @returns {{lang: string, name: string, ready: boolean, through: string | null}[]}
- */
+/** Returns the target languages, `{lang, name, ready, through}`, of a source, or of all sources (null), sorted by name. */
 export function targetOptions(languages, source, interfaceLanguage) {
   const found = new Map();
   for (const each of languages) {
@@ -96,11 +87,7 @@ export function servedSource(languages, tag) {
   return [tag, base(tag)].find((each) => sources.includes(each)) ?? null;
 }
 
-/**
- * Returns the target for a source that nobody has chosen one for: a language of the person, English, or any that is ready.
- * @param {string | null} source null: any
- * @param {readonly string[]} preferred
- */
+/** Returns the target for a source (null: any) that nobody has chosen one for: a preferred language, English, or any that is ready. */
 export function usualTarget(languages, source, preferred) {
   const served = targetOptions(languages, source, "en").filter(({ lang }) => !source || base(lang) !== base(source));
   const ready = served.filter((each) => each.ready);
@@ -133,8 +120,4 @@ function sorted(options, interfaceLanguage) {
 
 function base(tag) {
   return tag.split("-")[0];
-}
-
-function title(word) {
-  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 }

@@ -1,4 +1,5 @@
-// A link that carries a text: in the fragment, which browsers do not send to servers.
+// A text with its languages: in the fragment of a link, which browsers do not send to servers, and as the tab keeps it
+// over a reload and the way back.
 
 import { tagOrNone } from "./languages.js";
 import { FORMATS } from "./request_body.js";
@@ -26,11 +27,21 @@ export function fragmentOfQuery(query) {
 export function readFragment(fragment) {
   const fields = new URLSearchParams(fragment.replace(/^#/, ""));
   if (!fields.has("text")) return null;
-  const format = fields.get("format") ?? "text";
-  return {
-    text: fields.get("text"),
-    source: tagOrNone(fields.get("source") ?? "") || "auto",
-    target: tagOrNone(fields.get("target") ?? ""),
-    format: FORMATS.includes(format) ? format : "text",
-  };
+  const names = ["text", "source", "target", "format"];
+  return checked(Object.fromEntries(names.map((name) => [name, fields.get(name) ?? ""])));
+}
+
+/** Returns the draft of a state. `address`: the fragment that it began with, which is no news at the next load. */
+export function draftOf({ text, source, target, isTargetChosen, format }, address) {
+  return text || address ? { text, source, target: isTargetChosen ? target : "", format, address } : null;
+}
+
+/** Returns what a stored draft says, or null if it is none, or the address has another text. */
+export function readDraft(stored, address) {
+  const names = ["text", "source", "target", "format", "address"];
+  return names.every((name) => typeof stored?.[name] === "string") && stored.address === address ? checked(stored) : null;
+}
+
+function checked({ text, source, target, format }) {
+  return { text, source: tagOrNone(source) || "auto", target: tagOrNone(target), format: FORMATS.includes(format) ? format : "text" };
 }

@@ -1,4 +1,5 @@
 // The request of a state: the body of POST /translate, and the same as a command for a terminal.
+// A translation carries the request that it answers: whether what is shown is what was asked is told here too.
 
 import { usedGlossary, usedTerms } from "./terms.js";
 
@@ -6,10 +7,7 @@ import { usedGlossary, usedTerms } from "./terms.js";
 export const FORMATS = Object.freeze(["text", "html", "markdown"]);
 const SURROGATE_PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-/**
- * Returns the body of the request.
- * @param {{text: string, source: string, target: string, format: string, terms: import("./terms.js").Term[]}} state
- */
+/** Returns the body of the request. */
 export function requestBody(state) {
   const { text, source, target, format } = state;
   const terms = usedTerms(state);
@@ -45,6 +43,32 @@ export function characterCount(text) {
 /** Returns whether the text of a state has more characters than one request may have. */
 export function isTooLong({ text, config }) {
   return characterCount(text) > config.max_text_chars;
+}
+
+/** Returns whether the whole translation of the present text is shown. */
+export function isDone(state) {
+  const { translation } = state;
+  return Boolean(translation?.result) && isSameRequest(translation.request, requestBody(state));
+}
+
+/** Returns whether what is shown is not, and is not becoming, the translation of the present text. */
+export function isStale(state) {
+  const { translation, isBusy } = state;
+  if (!translation || isDone(state)) return false;
+  return !isBusy || !isSameRequest(translation.request, requestBody(state));
+}
+
+/**
+ * Returns a translation in pieces, to mark the uncertain ones.
+ * @param {[number, number][]} spans in code points, as the server counts
+ */
+export function piecesOf(text, spans) {
+  const points = Array.from(text);
+  const pieces = spans.flatMap(([start, end], index) => [
+    { text: points.slice(spans[index - 1]?.[1] ?? 0, start).join(""), isUncertain: false },
+    { text: points.slice(start, end).join(""), isUncertain: true },
+  ]);
+  return [...pieces, { text: points.slice(spans.at(-1)?.[1] ?? 0).join(""), isUncertain: false }];
 }
 
 function quoted(text) {

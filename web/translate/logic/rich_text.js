@@ -2,7 +2,6 @@
 
 const DROPPED = "script, style, meta, base, link, title, template, noscript, object, embed, iframe, svg, xml";
 const KEPT_ATTRIBUTES = new Set(["href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "translate", "start", "reversed"]);
-
 const LOADING_ATTRIBUTES = ["href", "src"];
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)/gi;
 const STYLE_START = /^<style[\s>/]/i;
@@ -63,26 +62,15 @@ function cleaned(html) {
   // An inert document: nothing in it is loaded or run.
   const parsed = new DOMParser().parseFromString(withoutRefusedTags(html), "text/html");
   for (const element of parsed.querySelectorAll(DROPPED)) element.remove();
-  const walker = parsed.createTreeWalker(parsed.body, NodeFilter.SHOW_COMMENT | NodeFilter.SHOW_ELEMENT);
-  const comments = [];
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    if (node.nodeType === Node.COMMENT_NODE) comments.push(node);
-    else cleanAttributes(node);
+  for (const element of parsed.body.querySelectorAll("*")) {
+    for (const { name, value } of [...element.attributes]) {
+      if (!KEPT_ATTRIBUTES.has(name) || /^\s*(javascript|data):/i.test(value)) element.removeAttribute(name);
+    }
   }
-  for (const comment of comments) comment.remove();
-  unwrapPlainSpans(parsed.body);
-  return parsed.body;
-}
-
-function cleanAttributes(element) {
-  for (const { name, value } of [...element.attributes]) {
-    if (!KEPT_ATTRIBUTES.has(name) || /^\s*(javascript|data):/i.test(value)) element.removeAttribute(name);
-  }
-}
-
-function unwrapPlainSpans(body) {
-  for (const element of body.querySelectorAll("span, font, o\\:p")) {
+  const comments = parsed.createNodeIterator(parsed.body, NodeFilter.SHOW_COMMENT);
+  for (let comment = comments.nextNode(); comment; comment = comments.nextNode()) comment.remove();
+  for (const element of parsed.body.querySelectorAll("span, font, o\\:p")) {
     if (element.attributes.length === 0) element.replaceWith(...element.childNodes);
   }
+  return parsed.body;
 }

@@ -1,4 +1,4 @@
-// Icons, drawn in the colour of the text; none is read aloud.
+// Icons, drawn in the colour of the text, and buttons of them; none is read aloud.
 
 import { html } from "../../common/view.js";
 
@@ -19,4 +19,11 @@ const PATHS = {
 /** @param {{name: keyof typeof PATHS}} properties */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false"><path d=${PATHS[name]} /></svg>`;
+}
+
+/** A round button; `title` is shown at the pointer, `label` is read aloud. */
+export function IconButton({ icon, title, label = title, place = "", ...attributes }) {
+  return html`<button class=${`button round ${place}`} type="button" title=${title} ...${attributes}>
+    <${Icon} name=${icon} /><span class="visually-hidden">${label}</span>
+  </button>`;
 }

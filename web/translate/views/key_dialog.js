@@ -1,6 +1,6 @@
 // The dialog for an API key.
 
-import { Dialog } from "../../common/dialog.js";
+import { Dialog } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 
 /** Opens with the page's wish for a key. */

@@ -2,22 +2,18 @@
 
 import { html } from "../../common/view.js";
 import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
-import { isDone } from "../logic/shown.js";
+import { isDone } from "../logic/request_body.js";
 import { knownSource } from "../state.js";
-import { Icon } from "./icons.js";
+import { IconButton } from "./icons.js";
 
 export function LanguageBar({ state, actions, text }) {
   const isReady = isDone(state) || !state.text.trim();
   const canSwap = isReady && knownSource(state) && servedSource(state.languages, state.target);
-  return html`
-    <div class="languages">
-      <${SourceSelect} state=${state} actions=${actions} text=${text} />
-      <button id="swap" class="button round" type="button" aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} title=${text("swap")}>
-        <${Icon} name="swap" /><span class="visually-hidden">${text("swap")}</span>
-      </button>
-      <${TargetSelect} state=${state} actions=${actions} text=${text} />
-    </div>
-  `;
+  return html`<div class="languages">
+    <${SourceSelect} state=${state} actions=${actions} text=${text} />
+    <${IconButton} id="swap" icon="swap" title=${text("swap")} aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} />
+    <${TargetSelect} state=${state} actions=${actions} text=${text} />
+  </div>`;
 }
 
 function SourceSelect({ state, actions, text }) {
@@ -37,11 +33,9 @@ function TargetSelect({ state, actions, text }) {
 
 function LanguageSelect({ id, label, state, options, chosen, onChoose, text, children }) {
   const [used, others] = byLastUse(withChosen(options, chosen, state.interfaceLanguage), state.recent);
-  const option = (each) => html`
-    <option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
-      ${optionText(each, text)}
-    </option>
-  `;
+  const option = (each) => html`<option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
+    ${optionText(each, text)}
+  </option>`;
   return html`
     <label class="visually-hidden" for=${id}>${label}</label>
     <select id=${id} class="field plain" onChange=${(event) => onChoose(event.target.value)}>

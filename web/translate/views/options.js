@@ -3,9 +3,8 @@
 import { html } from "../../common/view.js";
 import { FORMATS } from "../logic/request_body.js";
 import { usedTerms } from "../logic/terms.js";
-import { HistoryPanel } from "./history_panel.js";
 import { Icon } from "./icons.js";
-import { TermsPanel } from "./terms_panel.js";
+import { HistoryPanel, TermsPanel } from "./panels.js";
 
 export function Options({ state, actions, text }) {
   const count = usedTerms(state).length;

@@ -3,8 +3,7 @@
 import { html } from "../../common/view.js";
 import { directionOf } from "../logic/languages.js";
 import { problemText } from "../logic/messages.js";
-import { isSameRequest } from "../logic/request_body.js";
-import { isDone } from "../logic/shown.js";
+import { isDone, isSameRequest } from "../logic/request_body.js";
 
 /** Three more translations of a longer text are a long wait, and nobody compares them. */
 const MAX_CHARS = 1000;

@@ -9,7 +9,6 @@ import { Options } from "./options.js";
 import { SourcePane } from "./source_pane.js";
 import { TargetPane } from "./target_pane.js";
 
-/** @param {{state: object, actions: object, text: (name: string, values?: object) => string}} properties */
 export function PageView(properties) {
   const { state, text } = properties;
   return html`<${Fragment}>

@@ -6,38 +6,24 @@ import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
 import { knownSource } from "../state.js";
-import { Icon } from "./icons.js";
+import { IconButton } from "./icons.js";
 
 export function SourcePane({ state, actions, text }) {
   const language = knownSource(state);
-  return html`
-    <div class="pane">
-      <label class="visually-hidden" for="source-text">${text("source.text")}</label>
-      <textarea
-        id="source-text"
-        lang=${language ?? ""}
-        dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)}
-        class=${state.format === "text" ? "" : "code"}
-        placeholder=${text(`source.placeholder.${state.format}`)}
-        spellcheck="true"
-        autocomplete="off"
-        aria-describedby="character-count"
-        value=${state.text}
-        onInput=${(event) => noteInput(event, actions)}
-        onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
-        onPaste=${(event) => paste(event, state, actions)}
-        onScroll=${scrollTranslation}
-      ></textarea>
-      ${state.text &&
-      html`<button id="clear" class="button round corner" type="button" onClick=${actions.clearText} title=${text("clear")}>
-        <${Icon} name="clear" /><span class="visually-hidden">${text("clear")}</span>
-      </button>`}
-      <div class="pane-foot">
-        <${Detected} state=${state} actions=${actions} text=${text} />
-        <${Count} state=${state} text=${text} />
-      </div>
+  return html`<div class="pane">
+    <label class="visually-hidden" for="source-text">${text("source.text")}</label>
+    <textarea id="source-text" class=${state.format === "text" ? "" : "code"} lang=${language ?? ""}
+      dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)} placeholder=${text(`source.placeholder.${state.format}`)}
+      spellcheck="true" autocomplete="off" aria-describedby="character-count" value=${state.text}
+      onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
+      onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
+    ${state.text &&
+    html`<${IconButton} id="clear" icon="clear" place="corner" title=${text("clear")} onClick=${actions.clearText} />`}
+    <div class="pane-foot">
+      <${Detected} ...${{ state, actions, text }} />
+      <${Count} ...${{ state, text }} />
     </div>
-  `;
+  </div>`;
 }
 
 function Detected({ state, actions, text }) {
@@ -94,7 +80,6 @@ function paste(event, state, actions) {
 
 // Pasted, dropped and filled in texts are whole at once.
 const WHOLE_TEXTS = new Set([undefined, "insertFromPaste", "insertFromDrop"]);
-
 const UNDONE_TEXTS = new Set(["historyUndo", "historyRedo"]);
 
 function noteInput({ target, inputType, isComposing }, actions) {

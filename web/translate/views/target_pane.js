@@ -3,28 +3,25 @@
 import { Component, html } from "../../common/view.js";
 import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
-import { isTooLong } from "../logic/request_body.js";
+import { isDone, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
-import { isDone, isStale, piecesOf } from "../logic/shown.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
-import { Icon } from "./icons.js";
+import { Icon, IconButton } from "./icons.js";
 import { Others, OthersButton } from "./other_translations.js";
 
 const SECOND_MS = 1000;
 
 export function TargetPane({ state, actions, text }) {
-  return html`
-    <div class="pane target">
-      <${Translation} state=${state} text=${text} />
-      <div role="status"><${Warnings} state=${state} text=${text} /></div>
-      <${Others} state=${state} actions=${actions} text=${text} />
-      <${Failure} state=${state} actions=${actions} text=${text} />
-      <div class="pane-foot">
-        <${Progress} state=${state} actions=${actions} text=${text} />
-        <${Tools} state=${state} actions=${actions} text=${text} />
-      </div>
+  return html`<div class="pane target">
+    <${Translation} state=${state} text=${text} />
+    <div role="status"><${Warnings} state=${state} text=${text} /></div>
+    <${Others} state=${state} actions=${actions} text=${text} />
+    <${Failure} state=${state} actions=${actions} text=${text} />
+    <div class="pane-foot">
+      <${Progress} state=${state} actions=${actions} text=${text} />
+      <${Tools} state=${state} actions=${actions} text=${text} />
     </div>
-  `;
+  </div>`;
 }
 
 function Translation({ state, text }) {
@@ -34,17 +31,9 @@ function Translation({ state, text }) {
   if (format === "html" && state.showsPreview && translation.result) {
     return html`<${Preview} content=${translation.text} language=${target} title=${text("translation.preview")} stale=${stale} />`;
   }
-  return html`<div
-    id="translation"
-    class=${`output${format === "text" ? "" : " code"}${stale}`}
-    role="region"
-    tabindex="0"
-    aria-label=${text("translation")}
-    aria-live="polite"
-    aria-busy=${state.isBusy ? "true" : "false"}
-    lang=${target}
-    dir=${format === "html" ? "ltr" : directionOf(target)}
-  >${translation
+  return html`<div id="translation" class=${`output${format === "text" ? "" : " code"}${stale}`} role="region" tabindex="0"
+    aria-label=${text("translation")} aria-live="polite" aria-busy=${state.isBusy ? "true" : "false"}
+    lang=${target} dir=${format === "html" ? "ltr" : directionOf(target)}>${translation
     ? html`<${Words} words=${translation.text} spans=${translation.result?.uncertain} title=${text("uncertain")} /><span class="rest" aria-hidden="true">${translation.rest}</span>`
     : html`<span class="empty">${text("translation.empty")}</span>`}</div>`;
 }
@@ -134,9 +123,7 @@ function isComing(state) {
 function statusText(state, text) {
   if (isComing(state)) return text("status.busy");
   const route = state.translation?.result?.route ?? [];
-  if (route.length < 3) return "";
-  const name = languageName(route[1], state.interfaceLanguage);
-  return text("status.through", { pivot: name });
+  return route.length < 3 ? "" : text("status.through", { pivot: languageName(route[1], state.interfaceLanguage) });
 }
 
 function Tools({ state, actions, text }) {
@@ -146,13 +133,7 @@ function Tools({ state, actions, text }) {
   return html`<div class="tools" role="group" aria-label=${text("tools")}>
     ${isHtml &&
     isWhole &&
-    html`<button
-      id="preview"
-      class="button small"
-      type="button"
-      aria-pressed=${state.showsPreview ? "true" : "false"}
-      onClick=${() => actions.showPreview(!state.showsPreview)}
-    >
+    html`<button id="preview" class="button small" type="button" aria-pressed=${state.showsPreview ? "true" : "false"} onClick=${() => actions.showPreview(!state.showsPreview)}>
       ${text("preview")}
     </button>`}
     <${Tool} id="copy" icon="copy" name="copy" disabled=${!isWhole} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
@@ -162,8 +143,6 @@ function Tools({ state, actions, text }) {
   </div>`;
 }
 
-function Tool({ id, icon, name, disabled, isDone, onClick, text }) {
-  return html`<button id=${id} class="button round" type="button" disabled=${disabled} onClick=${onClick} title=${isDone ? text("copied") : text(name)}>
-    <${Icon} name=${isDone ? "check" : icon} /><span class="visually-hidden">${text(name)}</span>
-  </button>`;
+function Tool({ icon, name, isDone, text, ...attributes }) {
+  return html`<${IconButton} icon=${isDone ? "check" : icon} title=${text(isDone ? "copied" : name)} label=${text(name)} ...${attributes} />`;
 }
