@@ -136,7 +136,9 @@ class ReplicaReport(BaseModel):
     pairs_version: str | None = None
     models: Annotated[dict[str, ModelReport], Field(max_length=MAX_REPORTED_MODELS)]
     engine_died_at: Figure | None = Field(default=None, exclude_if=lambda at: at is None)
-    runs_by: Annotated[str, Field(max_length=MAX_RUNS_BY_CHARS)] | None = None
+    runs_by: Annotated[str, Field(max_length=MAX_RUNS_BY_CHARS)] | None = Field(
+        default=None, exclude_if=lambda by: by is None
+    )
 
     def find(self, pair: LanguagePair) -> PairReport | None:
         """Return what it says of a pair."""

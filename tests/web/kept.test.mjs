@@ -100,7 +100,8 @@ test("terms come back from a file as they were", () => {
 test("files of other programs are read, and lines without a term left out", () => {
   const read = (content) => readTermFile(content, PAIR);
   assert.deepEqual(read("\ufeffgateway;Zubringer\r\n\r\nalone\r\n;x\r\n"), { terms: [TERMS[0]], left: 2 });
-  assert.deepEqual(read('"gateway","Zubringer","en","de"\n"x","y",<b>,fr').terms.map(({ from, to }) => [from, to]), [["en", "de"], ["", "fr"]]);
+  const { terms, left } = read('"source","target","source_lang","target_lang"\n"gateway","Zubringer","en","de"\n"x","y",<b>,fr\nx,y,,fr');
+  assert.deepEqual([terms.map(({ from, to }) => [from, to]), left], [[["en", "de"], ["", "fr"]], 2], "a heading, and languages that are none");
   for (const content of ["", '"', '"a', 'a"b', ",,,,", "\t\t", '""""'.repeat(100_000)]) assert.deepEqual(read(content).terms, []);
 });
 

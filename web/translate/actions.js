@@ -122,9 +122,11 @@ export function createActions({ store, translator, client, local, session, prefe
     useOther(index) {
       const { translation, others } = store.state;
       const { request } = translation;
-      const result = { ...translation.result, translation: others.texts[index], uncertain: [] };
+      const original = others.original ?? translation.result;
+      const chosen = others.texts[index];
+      const result = chosen === original.translation ? original : { ...original, translation: chosen, uncertain: [], warnings: [] };
       const texts = others.texts.map((each, at) => (at === index ? translation.text : each));
-      store.update({ translation: { ...translation, text: result.translation, result }, others: { ...others, texts } });
+      store.update({ translation: { ...translation, text: result.translation, result }, others: { ...others, texts, original } });
       this.addToHistory({ request, result });
     },
     tryAgain() {

@@ -74,5 +74,10 @@ export function initialState({ config, local, session, draft }) {
 
 /** Returns the source language of the text shown, detected or chosen; null while unknown. */
 export function knownSource(state) {
-  return state.source === "auto" ? (state.translation?.result?.detected?.lang ?? null) : state.source;
+  return state.source === "auto" ? (detection(state)?.lang ?? null) : state.source;
+}
+
+/** Returns what the server detected; of a text that it could not tell, nothing. */
+export function detection(state) {
+  return state.failure?.problem?.code === "language-undetected" ? null : state.translation?.result?.detected;
 }

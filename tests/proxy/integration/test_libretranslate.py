@@ -299,7 +299,7 @@ async def test_wrong_methods(libre: LibreTranslate, method: str, path: str) -> N
 
 
 async def test_native_paths_at_the_root_stay_ours(libre: LibreTranslate) -> None:
-    assert list((await libre.client.get("/languages")).json()) == ["languages"]
+    assert list((await libre.client.get("/languages")).json()) == ["languages", "limits"]
     assert "uptime_s" in (await libre.client.get("/health")).json()
     assert (await libre.client.post("/detect", json={"q": "Hello"})).json()["code"] == "invalid-request"
 

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.no_cover, pytest.mark.system]
 AT_ONCE: Final = 6
 # The promise (docs/security.md): for each byte of a request's body and of its answers, and beside them.
 BYTES_PER_BYTE: Final = 8
-BYTES_BESIDE: Final = 2 * 1024 * 1024
+BYTES_BESIDE: Final = 5 * 512 * 1024
 BODY_BYTES: Final = 1_000_000
 GLOSSARY_BYTES: Final = 4_000_000
 TARGETS: Final = ("de", "fr", "it", "es", "pt", "nl", "da", "sv", "pl", "cs")

@@ -66,8 +66,8 @@ export function readTermFile(content, pair) {
   const split = lines[0]?.includes("\t") ? (line) => line.split("\t") : csvFields;
   const terms = lines.flatMap((line) => {
     const [source = "", target = "", from = "", to = ""] = split(line).map((field) => field.trim());
-    if (!source || !target) return [];
     const named = from || to ? { from: tagOrNone(from), to: tagOrNone(to) } : pair;
+    if (!source || !target || (from && !named.from) || (to && !named.to)) return [];
     return [cleanTerm({ source, target, keep: source === target, ...named })];
   });
   return { terms, left: lines.length - terms.length };

@@ -5,7 +5,7 @@ import { insertText } from "../elements.js";
 import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
-import { knownSource } from "../state.js";
+import { detection, knownSource } from "../state.js";
 import { IconButton } from "./icons.js";
 
 export function SourcePane({ state, actions, text }) {
@@ -27,7 +27,7 @@ export function SourcePane({ state, actions, text }) {
 }
 
 function Detected({ state, actions, text }) {
-  const detected = state.source === "auto" && state.translation?.result?.detected;
+  const detected = state.source === "auto" && detection(state);
   const problem = state.source === "auto" && state.failure?.problem;
   const { looksLike } = state;
   const name = (lang) => languageName(lang, state.interfaceLanguage);
