@@ -17,6 +17,9 @@ from shared.runtime.turns import LoopTurns
 
 M = TypeVar("M", bound=BaseModel)
 
+# Of a warning's value inside of longer words, which are looked at; a text of 200,000 characters has many.
+MAX_PLACES: Final = 100
+_WORD_CHAR: Final = re.compile(r"\w")
 # At most, for all that follows: a result is read, changed, and written; and for each byte of its JSON.
 RESULT_SECONDS: Final = 1.2e-5
 BYTE_SECONDS: Final = 1.5e-8
@@ -55,14 +58,28 @@ def _merge_warnings(text: str, first: Translation, last: Translation | None) -> 
     """
     codes = {notice.code for notice in first.warnings}
     later = [
-        notice.model_copy(
-            update={"values": [each for each in notice.values if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text)]}
-        )
+        notice.model_copy(update={"values": [each for each in notice.values if _has_word(text, each)]})
         if notice.code in codes
         else notice
         for notice in (() if last is None else last.warnings)
     ]
     return merge_notices((*first.warnings, *later), key=attrgetter("code"))
+
+
+def _has_word(text: str, value: str) -> bool:
+    """Return whether a text has a value that no longer word contains.
+
+    After ``MAX_PLACES`` inside of words it may be there: a caller's text chooses how many there are.
+    """
+    start = -1
+    for _ in range(MAX_PLACES):
+        start = text.find(value, start + 1)
+        if start < 0:
+            return False
+        around = text[max(0, start - 1) : start], text[start + len(value) : start + len(value) + 1]
+        if not any(map(_WORD_CHAR.match, around)):
+            return True
+    return True
 
 
 def read_results(request: TranslateRequest, body: bytes) -> Sequence[Translation]:

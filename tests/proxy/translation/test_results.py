@@ -8,7 +8,7 @@ import json
 import pytest
 
 from proxy.routing.routes import Route
-from proxy.translation.results import RESULT_SECONDS, ResultTurns, merge_legs, read_results, with_note
+from proxy.translation.results import MAX_PLACES, RESULT_SECONDS, ResultTurns, merge_legs, read_results, with_note
 from shared.protocol.answers import Notice, Translation
 from shared.protocol.errors import RelayedError, ReplicaFailedError
 from shared.protocol.translate_request import TranslateRequest
@@ -45,6 +45,18 @@ def test_merge_legs_warns_once_and_in_words_of_the_text() -> None:
         Notice(code="name-changed", message="of a", values=["Donaudampf", "Ulm"]),
         Notice(code="number-changed", message="m", values=["5.5"]),
     ]
+
+
+@pytest.mark.parametrize(("places", "kept"), [(MAX_PLACES - 1, []), (MAX_PLACES, ["anna"])])
+def test_a_value_inside_of_many_words_stays(places: int, kept: list[str]) -> None:
+    first, last = (
+        Translation(translation="w", source_lang="de", target_lang="fr", model=each, route=["de", "fr"])
+        for each in "ab"
+    )
+    for leg, values in ((first, []), (last, ["anna"])):
+        leg.warnings.append(Notice(code="name-changed", message="m", values=values))
+    merged = merge_legs("savannas " * places, first, last, Route((pair("de>en"), pair("en>fr"))))
+    assert merged.warnings[0].values == kept
 
 
 @pytest.mark.parametrize(
