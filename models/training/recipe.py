@@ -18,6 +18,7 @@ class Shares:
     """Shares of the examples, 0 to 1, that are varied in each way."""
 
     swapped: float = 0.0  # other names, numbers, weekdays and months
+    ampersands: float = 0.0  # of those that say "and" once on both sides: "&" in its place
     bare: float = 0.0  # of short sentences: no full stop at the end, as people type
     lower: float = 0.0  # of short texts: typed in lower case and without a full stop
     joined: float = 0.0  # two or three sentences of one source

@@ -229,6 +229,8 @@ async def test_glossary_of_the_key_is_used(tab: Tab, redis: RedisServer) -> None
         await tab.open(f"{running.url}/")
         await tab.fill("#key", shown)
         await tab.click("#use-key")
+        # It is kept once the server has said what the key may do.
+        await tab.until('sessionStorage.getItem("pairway.key")')
         await begin(tab, running.url)
         await tab.click("#terms-button")
         await tab.choose("#glossary", created.json()["id"])

@@ -20,7 +20,7 @@ from models.training.swaps import (
     shared_numbers,
     with_other_days,
 )
-from models.training.variation import Variant, Variation, bare, joined, prefix
+from models.training.variation import Variant, Variation, bare, joined, prefix, with_ampersand
 from tests.models.samples import OBJECTS, SUBJECTS, VERBS, pairs, plain_tokenizer, seeded
 
 ROWS = pairs(300)
@@ -59,6 +59,25 @@ def test_short_texts_lose_their_full_stop(english: str, other: str, expected: tu
     pair = Pair(english, other, "de")
     assert bare(pair, 1.0, seeded())[:2] == (expected or (english, other))
     assert bare(pair, 0.0, seeded()) == pair
+
+
+@pytest.mark.parametrize(
+    ("language", "english", "other", "expected"),
+    [
+        ("de", "Save and close.", "Speichern und schließen.", ("Save & close.", "Speichern & schließen.")),
+        ("fr", "Paul and Lea", "Paul et Léa", ("Paul & Lea", "Paul & Léa")),
+        ("es", "salt and pepper", "sal y pimienta", ("salt & pepper", "sal & pimienta")),
+        ("de", "You and I and he", "Du und ich und er", None),
+        ("es", "Spain and Italy", "España e Italia", None),
+        ("ja", "you and I", "あなたと私", None),
+    ],
+)
+def test_and_becomes_an_ampersand_on_both_sides(
+    language: str, english: str, other: str, expected: tuple[str, str] | None
+) -> None:
+    pair = Pair(english, other, language)
+    assert with_ampersand(pair, 1.0, seeded())[:2] == (expected or (english, other))
+    assert with_ampersand(pair, 0.0, seeded()) == pair
 
 
 def test_typed_texts_are_in_lower_case_and_answers_are_not() -> None:
