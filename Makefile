@@ -38,7 +38,7 @@ MINUTES ?= 20
 .PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences calibrate bench-confidence bench-start
+	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -249,6 +249,9 @@ bench-page: test-setup  ## Measure the pages in a browser: bytes, requests, firs
 bench-start: dev  ## Measure starts, and the way back of what is killed, cold and warm: seconds, CPU seconds, memory. (PARTS= MODELS=1,3 ROUNDS=5 OUT=.run/start)
 	@$(BIN)/python -m benchmarks.start --out $(or $(OUT),.run/start) $(if $(PARTS),--parts $(PARTS)) \
 		$(if $(MODELS),--models $(MODELS)) $(if $(ROUNDS),--rounds $(ROUNDS))
+
+client-reference: dev  ## Write docs/client-reference.md from the client's code.
+	@PYTHONPATH=client $(BIN)/python -m tests.client.reference
 
 bench-client: dev  ## Measure what the Python client costs beside plain httpx; fail if a target is missed. (ROUNDS=5 CALLS=2000 TEXTS=10000 OUT=.run/client)
 	@PYTHONPATH=client $(BIN)/python -m benchmarks.client --out $(or $(OUT),.run/client) $(if $(ROUNDS),--rounds $(ROUNDS)) \

@@ -65,10 +65,14 @@ class Connection(asyncio.Protocol):
         self._body += part
 
     def on_message_complete(self) -> None:
-        """Answer; texts are counted by what is between them."""
+        """Answer; texts are counted by what is between them.
+
+        What asks for no translation is answered at once, as a proxy does.
+        """
         listed, self._body = self._body.partition(b"]")[0], b""
         texts = listed.count(b'","') + 1 if listed.startswith(b'{"text":[') else None
-        asyncio.get_running_loop().call_later(self._delay, self._transport.write, answer(texts))
+        delay = self._delay if self._parser.get_method() == b"POST" else 0.0
+        asyncio.get_running_loop().call_later(delay, self._transport.write, answer(texts))
 
 
 async def serve(port: int, delay: float) -> None:

@@ -83,7 +83,8 @@ class AsyncClient(Connection):
                 else:
                     step = call.send(outcome)
         except StopIteration as done:
-            return done.value
+            result: T = done.value
+            return result
         finally:
             call.close()
 
@@ -162,7 +163,8 @@ class AsyncTranslationStream(Generic[T]):
         """The translation with its warnings; raises StreamCutError before the end."""
         if self._reader is None:
             raise StreamCutError("The stream was not read yet.")
-        return self._reader.result
+        result: T = self._reader.result
+        return result
 
     def __aiter__(self) -> AsyncIterator[Delta]:
         return self._deltas

@@ -88,7 +88,8 @@ class Client(Connection):
                 else:
                     step = call.send(outcome)
         except StopIteration as done:
-            return done.value
+            result: T = done.value
+            return result
         finally:
             call.close()
 
@@ -199,7 +200,8 @@ class TranslationStream(Generic[T]):
         """The translation with its warnings; raises StreamCutError before the end."""
         if self._reader is None:
             raise StreamCutError("The stream was not read yet.")
-        return self._reader.result
+        result: T = self._reader.result
+        return result
 
     def __iter__(self) -> Iterator[Delta]:
         return self._deltas

@@ -14,6 +14,8 @@ from .answers import Translation, TranslationWarning
 _CUTS: Final = (re.compile(r"\n\s*\n\s*"), re.compile(r"\n\s*"), re.compile(r"(?<=[.!?。！？])\s*"), re.compile(r"\s+"))
 # Of JSON around the texts: brackets and names of members.
 FRAME_BYTES: Final = 64
+# Of a character in JSON, where it is escaped; and of a text's quotes and comma.
+MAX_CHARACTER_BYTES, TEXT_FRAME_BYTES = 6, 3
 # Units of a 413 that are limits of requests.
 _UNITS: Final = frozenset({"texts", "characters", "bytes"})
 
@@ -46,19 +48,18 @@ class Limits:
 
 @dataclass(slots=True)
 class Piece:
-    """Part of a text, and its JSON; white space ``gap`` follows it."""
+    """Part of a text; white space ``gap`` follows it."""
 
     text: str
-    encoded: bytes
     gap: str = ""
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def encode(value: object) -> bytes:
     """Return JSON in UTF-8; lone surrogates are escaped."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
+    return _ENCODER.encode(value).encode(errors="backslashreplace")  # which is JSON's escape too
 
 
 def pieces_of(text: str, limits: Limits, option_bytes: int) -> list[Piece]:
@@ -67,10 +68,9 @@ def pieces_of(text: str, limits: Limits, option_bytes: int) -> list[Piece]:
     left, pieces = [(text, "")], list[Piece]()
     while left:
         part, gap = left.pop()
-        encoded = encode(part)
-        most = min(limits.characters, len(part) - 1 if len(encoded) > most_bytes else len(part))
+        most = min(limits.characters, len(part) - 1 if len(encode(part)) > most_bytes else len(part))
         if len(part) <= most or len(part) < 2:
-            pieces.append(Piece(part, encoded, gap))
+            pieces.append(Piece(part, gap))
             continue
         head, between, tail = _cut(part, min(limits.characters, max(1, len(part) // 2)))
         left += [(tail, gap), (head, between)] if tail else [(head, between + gap)]
@@ -88,16 +88,23 @@ def _cut(text: str, most: int) -> tuple[str, str, str]:
     return text[:most], "", text[most:]
 
 
-def batches_of(sizes: Sequence[int], most_texts: int, most_bytes: int) -> Iterator[range]:
+def batches_of(texts: Sequence[str], most_texts: int, most_bytes: int) -> Iterator[range]:
     """Yield ranges of neighbours that fit into one request, at least one."""
+    # Sizes are counted only where the longest texts of a request could be too large together: that is rare, and costs as
+    # much as the rest of a call.
+    longest = max(map(len, texts), default=0) * MAX_CHARACTER_BYTES + TEXT_FRAME_BYTES
+    if longest * min(most_texts, len(texts)) <= most_bytes:
+        yield from (range(begin, min(begin + most_texts, len(texts))) for begin in range(0, len(texts), most_texts))
+        return
     begin = total = 0
-    for place, size in enumerate(sizes):
-        if place > begin and (place - begin >= most_texts or total + size + 1 > most_bytes):
+    for place, text in enumerate(texts):
+        size = len(encode(text)) + 1
+        if place > begin and (place - begin >= most_texts or total + size > most_bytes):
             yield range(begin, place)
             begin, total = place, 0
-        total += size + 1
-    if begin < len(sizes):
-        yield range(begin, len(sizes))
+        total += size
+    if begin < len(texts):
+        yield range(begin, len(texts))
 
 
 def put_together(pieces: Sequence[Piece], results: Sequence[Translation]) -> Translation:

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
 from .answers import Glossary, Members, Translation
 from .errors import AnswerError, PairwayError, ProblemError, TooLargeError
 from .exchange import Session, decoded, exchange
-from .splitting import FRAME_BYTES, Limits, Piece, batches_of, encode, pieces_of, put_together
+from .splitting import (
+    FRAME_BYTES,
+    MAX_CHARACTER_BYTES,
+    Limits,
+    Piece,
+    batches_of,
+    encode,
+    pieces_of,
+    put_together,
+)
 from .steps import ApiRequest, Call, Together
 
 Format = Literal["text", "html", "markdown", "xml"]
@@ -200,25 +209,35 @@ def _split(
     job: _Job, texts: list[str], options: TranslateOptions, limits: Limits, *, one: bool
 ) -> Call[list[list[Translation]]]:
     option_bytes = len(encode(job.members))
-    pieces, begins = list[Piece](), [0]
-    for place, text in enumerate(texts):
-        pieces += _checked_pieces(text, place, options, limits, option_bytes)
-        begins.append(len(pieces))
+    most_bytes = limits.bytes - option_bytes - FRAME_BYTES
+    shortest = min(limits.characters, most_bytes // MAX_CHARACTER_BYTES)  # that could be too long
+    pieces = {
+        place: _checked_pieces(text, place, options, limits, option_bytes)
+        for place, text in enumerate(texts)
+        if len(text) > shortest
+    }
+    parts, rows = texts, list[list[Piece]]()
+    if any(len(each) > 1 for each in pieces.values()):
+        rows = [pieces.get(place) or [Piece(text)] for place, text in enumerate(texts)]
+        parts = [piece.text for row in rows for piece in row]
     most = max(1, min(limits.texts, options.get("batch", limits.texts)))
-    sizes = [len(piece.encoded) for piece in pieces]
-    batches = list(batches_of(sizes, most, limits.bytes - option_bytes - FRAME_BYTES))
-    if one and len(pieces) == 1:
-        found = yield from job.send(pieces[0].encoded)
+    batches = list(batches_of(parts, most, most_bytes))
+    if one and not rows:
+        found = yield from job.send(encode(texts[0]))
     elif len(batches) == 1:
-        found = yield from _send_batch(job, pieces)
+        found = yield from _send_batch(job, parts)
     else:
-        calls = (_send_batch(job, pieces[batch.start : batch.stop]) for batch in batches)
+        calls = (_send_batch(job, parts[batch.start : batch.stop]) for batch in batches)
         concurrency = max(1, options.get("concurrency", DEFAULT_CONCURRENCY))
-        parts: list[list[list[Translation]]] = yield Together(calls, concurrency)
-        found = [[each for part in parts for each in part[place]] for place in range(len(job.targets))]
-    if len(pieces) == len(texts):
+        answers: list[list[list[Translation]]] = yield Together(calls, concurrency)
+        found = [[each for answer in answers for each in answer[place]] for place in range(len(job.targets))]
+    if not rows:
         return found
-    return [[put_together(pieces[a:b], results[a:b]) for a, b in pairwise(begins)] for results in found]
+    ends = list(accumulate(map(len, rows), initial=0))
+    return [
+        [put_together(row, results[begin:end]) for row, (begin, end) in zip(rows, pairwise(ends), strict=True)]
+        for results in found
+    ]
 
 
 def _checked_pieces(text: str, place: int, options: TranslateOptions, limits: Limits, option_bytes: int) -> list[Piece]:
@@ -233,10 +252,10 @@ def _checked_pieces(text: str, place: int, options: TranslateOptions, limits: Li
     return pieces
 
 
-def _send_batch(job: _Job, pieces: Sequence[Piece]) -> Call[list[list[Translation]]]:
+def _send_batch(job: _Job, texts: Sequence[str]) -> Call[list[list[Translation]]]:
     """Translate a list; where the call keeps going, a failure becomes results."""
     try:
-        found = yield from job.send(b"[%b]" % b",".join([piece.encoded for piece in pieces]))
+        found = yield from job.send(encode(texts))
     except TooLargeError as error:
         if not job.keeps or job.session.named_limits is None or job.session.lower_limits(error) is not None:
             raise  # it is split again
@@ -246,15 +265,15 @@ def _send_batch(job: _Job, pieces: Sequence[Piece]) -> Call[list[list[Translatio
             raise
         failure = error
     else:
-        if any(len(each) != len(pieces) for each in found) or len(found) != len(job.targets):
+        if any(len(each) != len(texts) for each in found) or len(found) != len(job.targets):
             raise AnswerError("The answer has not as many results as the list has texts.")
         return found
-    if len(pieces) > 1 and isinstance(failure, ProblemError) and failure.code in _OF_ONE_TEXT:
-        middle = len(pieces) // 2
-        left = yield from _send_batch(job, pieces[:middle])
-        right = yield from _send_batch(job, pieces[middle:])
+    if len(texts) > 1 and isinstance(failure, ProblemError) and failure.code in _OF_ONE_TEXT:
+        middle = len(texts) // 2
+        left = yield from _send_batch(job, texts[:middle])
+        right = yield from _send_batch(job, texts[middle:])
         return [[*one, *other] for one, other in zip(left, right, strict=True)]
-    return [[Translation(None, None, target, error=failure) for _ in pieces] for target in job.targets]
+    return [[Translation(None, None, target, error=failure) for _ in texts] for target in job.targets]
 
 
 @contextmanager

@@ -18,8 +18,7 @@ def test_pieces_are_below_the_limits_and_make_the_text(text: str, characters: in
     limits = Limits(characters=characters, bytes=most_bytes + FRAME_BYTES)
     pieces = pieces_of(text, limits, 0)
     assert "".join(piece.text + piece.gap for piece in pieces) == text
-    assert all(len(piece.text) <= characters and len(piece.encoded) <= most_bytes for piece in pieces)
-    assert [json.loads(piece.encoded) for piece in pieces] == [piece.text for piece in pieces]
+    assert all(len(piece.text) <= characters and len(encode(piece.text)) <= most_bytes for piece in pieces)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +41,18 @@ def test_long_text_of_one_kind_is_cut(unit: str) -> None:
     assert "".join(piece.text + piece.gap for piece in pieces) == text
 
 
-@given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 5), st.integers(1, 60))
-def test_batches_hold_all_in_order(sizes: list[int], most_texts: int, most_bytes: int) -> None:
-    batches = list(batches_of(sizes, most_texts, most_bytes))
-    assert [place for batch in batches for place in batch] == list(range(len(sizes)))
+@given(st.lists(TEXTS, max_size=40), st.integers(1, 5), st.integers(1, 1000))
+def test_batches_hold_all_in_order(texts: list[str], most_texts: int, most_bytes: int) -> None:
+    batches = list(batches_of(texts, most_texts, most_bytes))
+    assert [place for batch in batches for place in batch] == list(range(len(texts)))
     for batch in batches:
         assert 1 <= len(batch) <= most_texts
-        assert len(batch) == 1 or sum(sizes[place] + 1 for place in batch) <= most_bytes
+        assert len(batch) == 1 or len(encode(texts[batch.start : batch.stop])) <= most_bytes + FRAME_BYTES
+
+
+def test_batches_are_as_large_as_the_limits_let_them() -> None:
+    assert [len(batch) for batch in batches_of(["a" * 100] * 512, 256, 2 << 20)] == [256, 256]
+    assert [len(batch) for batch in batches_of(["a" * 7] * 10, 256, 50)] == [5, 5]
 
 
 def test_limits_ignore_what_they_do_not_know() -> None:
@@ -72,12 +76,17 @@ def test_413_lowers_the_limit_that_it_names(members: dict[str, object], lowered:
 
 
 def test_surrogates_are_escaped() -> None:
-    assert encode("\ud800\u00e9") == rb'"\ud800\u00e9"'
+    assert encode("\ud800\u00e9") == b'"\\ud800\xc3\xa9"'
+
+
+@given(TEXTS)
+def test_encoded_texts_are_read_as_they_were(text: str) -> None:
+    assert json.loads(encode([text, "\0"])) == [text, "\0"]
 
 
 def test_pieces_of_a_translation_are_put_together() -> None:
     warning = TranslationWarning("number-changed", "One.")
-    pieces = [Piece("a", b"", "\n\n"), Piece("b", b"")]
+    pieces = [Piece("a", "\n\n"), Piece("b")]
     first = Translation("A", "en", "de", confidence=0.9, warnings=[warning])
     second = Translation("B", "en", "de", confidence=0.5, warnings=[warning])
     whole = put_together(pieces, [first, second])
