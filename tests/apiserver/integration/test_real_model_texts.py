@@ -79,7 +79,7 @@ async def test_engine_ends_a_loop_early(real: Real) -> None:
     prompt = PromptEncoder.of(FAMILIES["demo-tags"], LanguagePair("en", "de"), real.engine).ids(
         "Good morning, my friend!", {}
     )
-    result = await real.engine.generate(GenerationRequest(prompt, Sampling(repetition_penalty=0.1), 400), "loop")
+    result = await real.engine.generate(GenerationRequest(prompt, Sampling(repetition_penalty=0.01), 400), "loop")
     assert result.repeats
     assert len(result.token_ids) < 200
 
