@@ -161,6 +161,22 @@ async def test_pasted_html_keeps_its_formatting(tab: Tab) -> None:
         await tab.sees(OUTPUT, "<b>bold</b>")
 
 
+async def test_copied_translation_of_html_keeps_its_formatting(tab: Tab) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.fill(TEXT, '<p style="color: red">Some <b>bold</b> text.</p>')
+        await tab.click("#copy")
+        await tab.sees("#copy .icon")
+        kinds = "navigator.clipboard.read().then(([item]) => item.types.join())"
+        await tab.until(f"{kinds}.then(kinds => kinds == 'text/plain,text/html')")
+        assert "<b>bold</b>" in await tab.run("navigator.clipboard.readText()")
+        await tab.click('label:has(input[name="format"][value="text"])')
+        await tab.sees("#copy:enabled")
+        await tab.click("#copy")
+        await tab.until(f"{kinds}.then(kinds => kinds == 'text/plain')")
+
+
 async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
     """An event of our own: browsers clean what a page puts on the clipboard, but not what other programs put there."""
     fake = FakeReplica("en>de", "de>en")

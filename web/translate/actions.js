@@ -6,6 +6,7 @@ import { createKeptActions } from "./kept_actions.js";
 import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
 import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
+import { cleanHtml } from "./logic/rich_text.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
@@ -42,9 +43,11 @@ export function createActions({ store, translator, client, local, session, prefe
     change({});
   }
 
-  async function copy(text, what) {
+  /** With the `html` of a formatted text, which word processors take. */
+  async function copy(text, what, html) {
+    const blob = (type, content) => ({ [type]: new Blob([content], { type }) });
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.write([new ClipboardItem({ ...blob("text/plain", text), ...(html && blob("text/html", html)) })]);
     } catch {
       copyBySelection(text); // without TLS browsers have no clipboard object
     }
@@ -145,7 +148,10 @@ export function createActions({ store, translator, client, local, session, prefe
     },
     chooseGlossary: (glossary) => change({ glossary }),
 
-    copyTranslation: () => isDone(store.state) && copy(store.state.translation.text, "translation"),
+    copyTranslation() {
+      const { text, request } = store.state.translation;
+      copy(text, "translation", request.format === "html" && cleanHtml(text));
+    },
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),
     canLink: (text) => text.length <= MAX_LINKED_CHARS,

@@ -5,10 +5,11 @@ import { focusOn, saveFile } from "./elements.js";
 import { readEntries, withEntry } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
 import { needsKey } from "./logic/messages.js";
-import { cleanTerm, isFor, MAX_FILE_BYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile } from "./logic/terms.js";
+import { cleanTerm, fileText, isFor, MAX_FILE_MEGABYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile } from "./logic/terms.js";
 import { knownSource, STORED } from "./state.js";
 
 const OPERATE = "operate";
+const MEGABYTE = 1_000_000;
 
 /** Returns these actions of the page; the parts are those of all actions. */
 export function createKeptActions({ store, translator, client, local, session }) {
@@ -74,10 +75,13 @@ export function createKeptActions({ store, translator, client, local, session })
     },
 
     async importTerms(file) {
-      if (file.size > MAX_FILE_BYTES) return;
-      const read = readTermFile(await file.text(), presentPair());
+      if (file.size > MAX_FILE_MEGABYTES * MEGABYTE) {
+        store.update({ imported: { words: "terms.too-large", megabytes: MAX_FILE_MEGABYTES } });
+        return;
+      }
+      const read = readTermFile(fileText(await file.arrayBuffer()), presentPair());
       const { terms, left } = mergeTerms(store.state.terms, read.terms);
-      changeTerms(terms, { count: read.terms.length - left, left: read.left + left });
+      changeTerms(terms, { words: "terms.imported", count: read.terms.length - left, left: read.left + left });
       translator.sendSoon();
     },
     /** TSV has no place for languages: it gets the terms of the present ones. */

@@ -29,7 +29,7 @@ let text = null;
 // The text of a query is in the server's log already; from here on it is behind the #, which no server sees.
 const linkedBefore = fragmentOfQuery(location.search);
 if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
-const draft = linkedBefore ? null : readDraft(readStored(session, STORED.draft, null), location.hash);
+const draft = readDraft(readStored(session, STORED.draft, null));
 
 const store = createStore(initialState({ config, local, session, draft }), show);
 const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
@@ -92,6 +92,8 @@ await showLanguage(language);
 document.getElementById("source-text")?.focus();
 // Before somebody types, because the dialog takes the focus.
 if (store.state.config.keys && !store.state.key) actions.askForKey();
+// In place of the draft, which Ctrl+Z brings back; a reload brings the draft of a link, not its text again.
+if (linkedBefore || draft?.address !== location.hash) openLink();
 window.addEventListener("hashchange", openLink);
 window.addEventListener("offline", () => store.update({ isOnline: false }));
 window.addEventListener("online", () => {
@@ -106,7 +108,6 @@ document.addEventListener("visibilitychange", () => {
 window.addEventListener("pagehide", keepDraft);
 // Another tab has changed something.
 window.addEventListener("storage", ({ key }) => actions.noteKept(key));
-if (draft === null) openLink();
 if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();
 await loaded;

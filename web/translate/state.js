@@ -58,7 +58,7 @@ export function initialState({ config, local, session, draft }) {
     /** Of the key, and the one chosen. */
     glossaries: [],
     glossary: typeof settings.glossary === "string" ? settings.glossary : "",
-    /** @type {null | {count: number, left: number}} what came of a file with terms */
+    /** What came of a file with terms: the name of its words, and their values. @type {null | {words: string}} */
     imported: null,
     terms: readTerms(readStored(local, STORED.terms, [])),
     keepsHistory: settings.keepsHistory === true,

@@ -6,6 +6,8 @@ import { FORMATS } from "./request_body.js";
 
 /** Longer texts make addresses that programs cut. */
 export const MAX_LINKED_CHARS = 8000;
+/** A tag of no language, which no server serves. */
+const UNKNOWN_LANGUAGE = "xx";
 
 /** Returns the fragment for a text and its languages. */
 export function linkFragment({ text, source, target, format }) {
@@ -15,12 +17,13 @@ export function linkFragment({ text, source, target, format }) {
   return `#${fields}`;
 }
 
-/** Returns the fragment for a query of LibreTranslate's page, such as `?source=en&target=de&q=Hello`, or null. */
+/** Returns the fragment for a query as LibreTranslate's (`?source=en&target=de&q=Hello`) or Google's page names its fields, or null. */
 export function fragmentOfQuery(query) {
   const fields = new URLSearchParams(query);
-  if (!fields.has("q")) return null;
-  const [source, target] = [fields.get("source") ?? "auto", fields.get("target") ?? ""];
-  return linkFragment({ text: fields.get("q"), source, target, format: "text" });
+  const field = (...names) => names.map((name) => fields.get(name)).find((value) => value !== null);
+  const text = field("q", "text");
+  if (text === undefined) return null;
+  return linkFragment({ text, source: field("source", "sl") ?? "auto", target: field("target", "tl") ?? "", format: "text" });
 }
 
 /** Returns what a fragment says, or null without a text in it. */
@@ -36,12 +39,13 @@ export function draftOf({ text, source, target, isTargetChosen, format }, addres
   return text || address ? { text, source, target: isTargetChosen ? target : "", format, address } : null;
 }
 
-/** Returns what a stored draft says, or null if it is none, or the address has another text. */
-export function readDraft(stored, address) {
+/** Returns what a stored draft says, or null if it is none. */
+export function readDraft(stored) {
   const names = ["text", "source", "target", "format", "address"];
-  return names.every((name) => typeof stored?.[name] === "string") && stored.address === address ? checked(stored) : null;
+  return names.every((name) => typeof stored?.[name] === "string") ? { ...checked(stored), address: stored.address } : null;
 }
 
+// A target that is none is not served, which the page says; another one would be a guess.
 function checked({ text, source, target, format }) {
-  return { text, source: tagOrNone(source) || "auto", target: tagOrNone(target), format: FORMATS.includes(format) ? format : "text" };
+  return { text, source: tagOrNone(source) || "auto", target: tagOrNone(target) || (target && UNKNOWN_LANGUAGE), format: FORMATS.includes(format) ? format : "text" };
 }

@@ -32,7 +32,7 @@ function TargetSelect({ state, actions, text }) {
 }
 
 function LanguageSelect({ id, label, state, options, chosen, onChoose, text, children }) {
-  const [used, others] = byLastUse(withChosen(options, chosen, state.interfaceLanguage), state.recent);
+  const [used, others] = byLastUse(withChosen(options, chosen, state), state.recent);
   const option = (each) => html`<option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
     ${optionText(each, text)}
   </option>`;
@@ -49,8 +49,10 @@ function optionText({ name, ready, through }, text) {
   return through ? text("target.through", { language: name, pivot: through }) : name;
 }
 
-// The chosen language stays in the list, whatever the fleet serves at the moment.
-function withChosen(options, chosen, interfaceLanguage) {
-  if (!chosen || chosen === "auto" || options.some((each) => each.lang === chosen)) return options;
-  return [{ lang: chosen, name: languageName(chosen, interfaceLanguage), ready: true, through: null }, ...options];
+// The chosen language stays in the list, whatever the fleet serves at the moment, or a link says; its region may be served as any.
+function withChosen(options, chosen, { languagesLoaded, interfaceLanguage }) {
+  const isListed = (tag) => options.some(({ lang }) => lang === tag);
+  if (!chosen || chosen === "auto" || isListed(chosen)) return options;
+  const ready = !languagesLoaded || isListed(chosen.split("-")[0]);
+  return [{ lang: chosen, name: languageName(chosen, interfaceLanguage), ready, through: null }, ...options];
 }

@@ -1,6 +1,6 @@
 // The whole page.
 
-import { Fragment, html } from "../../common/view.js";
+import { Component, Fragment, html } from "../../common/view.js";
 import { problemText } from "../logic/messages.js";
 import { Header } from "./header.js";
 import { KeyDialog } from "./key_dialog.js";
@@ -18,16 +18,46 @@ export function PageView(properties) {
       <div role="status"><${NoLanguages} ...${properties} /></div>
       <div class="card">
         <${LanguageBar} ...${properties} />
-        <div class="panes">
-          <${SourcePane} ...${properties} />
-          <${TargetPane} ...${properties} />
-        </div>
+        <${Panes} ...${properties} />
       </div>
       <${Options} ...${properties} />
     </main>
     <footer><p>${text("footer", { version: state.config.version })}</p></footer>
     <${KeyDialog} ...${properties} />
   <//>`;
+}
+
+/** Text and translation, which show about the same part of a long text. */
+class Panes extends Component {
+  /** The pane that follows the other one: its scrolling is not a person's. */
+  #follower = null;
+
+  componentDidUpdate({ state }) {
+    const isNew = state.translation?.result !== this.props.state.translation?.result;
+    if (isNew) this.#follow("source-text", "translation");
+  }
+
+  #noteScroll({ target }) {
+    if (target === this.#follower) this.#follower = null;
+    else if (target.id === "source-text") this.#follow("source-text", "translation");
+    else if (target.id === "translation") this.#follow("translation", "source-text");
+  }
+
+  #follow(...ids) {
+    const [leader, follower] = ids.map((id) => document.getElementById(id));
+    const hidden = leader ? leader.scrollHeight - leader.clientHeight : 0;
+    if (!follower || hidden <= 0) return;
+    const before = follower.scrollTop;
+    follower.scrollTop = (leader.scrollTop / hidden) * (follower.scrollHeight - follower.clientHeight);
+    if (follower.scrollTop !== before) this.#follower = follower;
+  }
+
+  render(properties) {
+    return html`<div class="panes" onScrollCapture=${(event) => this.#noteScroll(event)}>
+      <${SourcePane} ...${properties} />
+      <${TargetPane} ...${properties} />
+    </div>`;
+  }
 }
 
 function NoLanguages({ state, text }) {

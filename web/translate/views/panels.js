@@ -39,7 +39,7 @@ export function TermsPanel({ state, actions, text }) {
         </button>`,
       )}
     </div>
-    <p id="terms-imported" class="hint" role="status">${imported && text("terms.imported", imported)}</p>
+    <p id="terms-imported" class="hint" role="status">${imported && text(imported.words, imported)}</p>
     <${Glossaries} state=${state} actions=${actions} text=${text} />
   </section>`;
 }

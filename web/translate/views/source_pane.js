@@ -16,7 +16,7 @@ export function SourcePane({ state, actions, text }) {
       dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)} placeholder=${text(`source.placeholder.${state.format}`)}
       spellcheck="true" autocomplete="off" aria-describedby="character-count" value=${state.text}
       onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
-      onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
+      onPaste=${(event) => paste(event, state, actions)}></textarea>
     ${state.text &&
     html`<${IconButton} id="clear" icon="clear" place="corner" title=${text("clear")} onClick=${actions.clearText} />`}
     <div class="pane-foot">
@@ -89,14 +89,6 @@ function noteInput({ target, inputType, isComposing }, actions) {
     actions.undoText(target.value);
   } else if (WHOLE_TEXTS.has(inputType)) actions.setText(target.value);
   else actions.typeText(target.value, isComposing);
-}
-
-// Both panes show about the same part of a long text.
-function scrollTranslation({ target: source }) {
-  const translation = document.getElementById("translation");
-  const hidden = source.scrollHeight - source.clientHeight;
-  if (!translation || hidden <= 0) return;
-  translation.scrollTop = (source.scrollTop / hidden) * (translation.scrollHeight - translation.clientHeight);
 }
 
 function chooseLanguage() {
