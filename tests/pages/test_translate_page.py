@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from typing_extensions import override
 
-from tests.pages.tabs import Tab
+from tests.pages.tabs import Chromium, Tab
 from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
@@ -208,6 +208,25 @@ async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
         await tab.sees(OUTPUT, "[ar>en by fake]")
         assert (await tab.attribute(TEXT, "lang"), await tab.attribute(TEXT, "dir")) == ("ar", "rtl")
         assert (await tab.attribute(OUTPUT, "lang"), await tab.attribute(OUTPUT, "dir")) == ("en", "ltr")
+
+
+async def test_phone_shows_the_languages_whole_and_targets_for_fingers(browser: Chromium) -> None:
+    cut = """Array.from(document.querySelectorAll(".languages select"), list => {
+      const width = list.offsetWidth;
+      list.style.maxWidth = "none";
+      list.style.width = "max-content";
+      return list.offsetWidth - width;
+    }).filter(missing => missing > 1)"""
+    small = """Array.from(document.querySelectorAll("button, select, nav a"), each => each.getBoundingClientRect())
+      .filter(({width, height}) => Math.min(width, height) < 44).length"""
+    phone = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True}
+    async with fleet_of("en>de", "de>en") as (running, _), browser.person(**phone) as tab:
+        await begin(tab, running.url, "auto", "de")
+        await tab.fill(TEXT, "Where is the nearest station, please?")
+        await tab.sees("#detected", "English")
+        assert await tab.run(small) == 0
+        assert await tab.run(cut) == []
+        await tab.check()
 
 
 async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:
