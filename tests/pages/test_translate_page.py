@@ -197,6 +197,22 @@ async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
         assert await tab.run("document.querySelector('#translation-preview').srcdoc.includes('src=')") is False
 
 
+async def test_html_is_cleaned_of_what_the_policy_refuses_and_no_text_is(tab: Tab) -> None:
+    """The tab fails for a violation of the policy."""
+    text = '<p>a style="x" <b title="base &gt; style=\'y\'">database</b> &lt;style&gt;</p>'
+    refused = '<base href="http://127.0.0.1:9/"><BASE><style>p { color: red }</style><s\x01tyle>i {}</s\x01tyle><STYLE media=x>b {}</STYLE>'
+    styled = '<p STYLE=color:red>a style="x" <b style="x" Style=\'y\' title="base > style=\'y\'">database</b> &lt;style&gt;</p>'
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.run(PASTE_EVENT, refused + styled)
+        await tab.sees("#translation-preview")
+        assert await tab.value(TEXT) == text
+        for part in ("<", "<a", "<a '", '<a "', "<style>", " style="):
+            await tab.run("document.querySelector('#source-text').select()")
+            await tab.run(PASTE_EVENT, part * 20_000)
+
+
 async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
     async with fleet_of("en>ar", "ar>en") as (running, _):
         await begin(tab, running.url, "en", "ar")
