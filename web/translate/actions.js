@@ -3,7 +3,7 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
-import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
+import { servedSource, SURE, usualTarget } from "./logic/languages.js";
 import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
 import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
 import { cleanHtml } from "./logic/rich_text.js";
@@ -36,11 +36,6 @@ export function createActions({ store, translator, client, local, session, prefe
     store.update({ ...after, text, translation: null, isTargetChosen: after.target !== "" });
     replaceText(after.text);
     store.update({ text: after.text });
-  }
-
-  function replaceAndKeep(changes) {
-    replaceAll(changes);
-    change({});
   }
 
   /** With the `html` of a formatted text, which word processors take. */
@@ -88,8 +83,7 @@ export function createActions({ store, translator, client, local, session, prefe
       const { target, languages } = state;
       const before = knownSource(state);
       // The language of the text becomes that of the translation, so what was the source is the new target.
-      const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
-      const other = isServed ? before : usualTarget(languages, source, preferred);
+      const other = usualTarget(languages, source, before ? [before, ...preferred] : preferred);
       change({ source, target: source === target ? other : target });
     },
     chooseTarget(target) {
@@ -114,7 +108,10 @@ export function createActions({ store, translator, client, local, session, prefe
       const target = knownSource(state);
       if (!source || !target) return;
       if (!state.text.trim()) change({ source, target, isTargetChosen: true });
-      else if (isDone(state)) replaceAndKeep({ text: state.translation.text, source, target });
+      else if (isDone(state)) {
+        replaceAll({ text: state.translation.text, source, target });
+        change({});
+      }
     },
     /** One of the languages that the text may have; who clicks on it types on. */
     chooseCandidate(source) {
@@ -157,8 +154,8 @@ export function createActions({ store, translator, client, local, session, prefe
     canLink: (text) => text.length <= MAX_LINKED_CHARS,
 
     keepHistory(keepsHistory) {
-      change({ keepsHistory, history: [] });
-      writeStored(local, STORED.history, null);
+      change({ keepsHistory });
+      kept.clearHistory();
       if (isDone(store.state)) kept.addToHistory(store.state.translation);
     },
     /** A link in place of what is there; its languages are not remembered for other texts. */
@@ -168,7 +165,8 @@ export function createActions({ store, translator, client, local, session, prefe
     },
     openEntry({ text, source, target, format }) {
       store.update({ panel: null });
-      replaceAndKeep({ text, source, target, format });
+      replaceAll({ text, source, target, format });
+      change({});
       focusOn("source-text");
     },
 

@@ -106,8 +106,7 @@ document.addEventListener("visibilitychange", () => {
   watch.refresh();
 });
 window.addEventListener("pagehide", keepDraft);
-// Another tab has changed something.
-window.addEventListener("storage", ({ key }) => actions.noteKept(key));
+window.addEventListener("storage", actions.noteShared);
 if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();
 await loaded;

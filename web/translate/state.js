@@ -60,9 +60,7 @@ export function initialState({ config, local, session, draft }) {
     glossary: typeof settings.glossary === "string" ? settings.glossary : "",
     /** What came of a file with terms: the name of its words, and their values. @type {null | {words: string}} */
     imported: null,
-    terms: readTerms(readStored(local, STORED.terms, [])),
-    keepsHistory: settings.keepsHistory === true,
-    history: settings.keepsHistory === true ? readEntries(readStored(local, STORED.history, [])) : [],
+    ...sharedState(local),
     key: keptKey || readStored(session, STORED.key, ""),
     isKeyKept: Boolean(keptKey),
     asksForKey: false,
@@ -70,6 +68,13 @@ export function initialState({ config, local, session, draft }) {
     /** The dialog was closed without a key: it opens again only when somebody asks for it. */
     isKeyDeclined: false,
   };
+}
+
+/** Returns what all tabs share. */
+export function sharedState(local) {
+  const keepsHistory = readStored(local, STORED.settings, {}).keepsHistory === true;
+  const history = keepsHistory ? readEntries(readStored(local, STORED.history, [])) : [];
+  return { terms: readTerms(readStored(local, STORED.terms, [])), keepsHistory, history };
 }
 
 /** Returns the source language of the text shown, detected or chosen; null while unknown. */

@@ -1,6 +1,6 @@
 // The pane for the text.
 
-import { Fragment, html } from "../../common/view.js";
+import { html } from "../../common/view.js";
 import { insertText } from "../elements.js";
 import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
@@ -60,13 +60,13 @@ function Count({ state, text }) {
   const count = characterCount(state.text);
   const format = new Intl.NumberFormat(state.interfaceLanguage);
   const isOver = isTooLong(state);
-  return html`<${Fragment}>
+  return html`
     <p id="character-count" class=${isOver ? "count over" : "count"}>
       <span class="visually-hidden">${text("count.label")} </span>
       ${text("count", { count: format.format(count), limit: format.format(limit) })}
     </p>
     <p id="too-long" class=${isOver ? "count over" : "visually-hidden"} role="status">${isOver ? text("count.over") : ""}</p>
-  <//>`;
+  `;
 }
 
 function paste(event, state, actions) {
