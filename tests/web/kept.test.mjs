@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { readStored, writeStored } from "../../web/common/storage.js";
-import { readEntries, withEntry } from "../../web/translate/logic/history.js";
 import { tagOrNone } from "../../web/translate/logic/languages.js";
-import { draftOf, fragmentOfQuery, linkFragment, readDraft, readFragment } from "../../web/translate/logic/link.js";
+import { draftOf, fragmentOfQuery, linkFragment, readDraft, readEntries, readFragment, withEntry } from "../../web/translate/logic/texts.js";
 import { piecesOf } from "../../web/translate/logic/request_body.js";
 import { cleanTerm, fileText, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile, usedTerms } from "../../web/translate/logic/terms.js";
 

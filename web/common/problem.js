@@ -19,7 +19,9 @@ export class ProblemError extends Error {
 /** Returns the error of a response that is no success. */
 export async function problemOf(response) {
   const body = await response.json().catch(() => null);
-  return new ProblemError({ ...body, status: response.status, retryAfter: secondsOf(response.headers.get("Retry-After")) });
+  // A date is allowed too; our servers send whole seconds.
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  return new ProblemError({ ...body, status: response.status, retryAfter: seconds >= 0 ? seconds : null });
 }
 
 /** Returns the error that an event of a stream carries. */
@@ -36,10 +38,4 @@ export function unreachable() {
 export function asProblem(error) {
   if (error.name === "AbortError") return unreachable();
   return error instanceof ProblemError ? error : new ProblemError({ status: 0, code: "page", detail: String(error) });
-}
-
-// A date is allowed too; our servers send whole seconds.
-function secondsOf(header) {
-  const seconds = Number.parseInt(header ?? "", 10);
-  return seconds >= 0 ? seconds : null;
 }

@@ -4,7 +4,7 @@ import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
 import { servedSource, SURE, usualTarget } from "./logic/languages.js";
-import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
+import { linkFragment } from "./logic/texts.js";
 import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
 import { cleanHtml } from "./logic/rich_text.js";
 import { knownSource, STORED } from "./state.js";
@@ -151,7 +151,6 @@ export function createActions({ store, translator, client, local, session, prefe
     },
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),
-    canLink: (text) => text.length <= MAX_LINKED_CHARS,
 
     keepHistory(keepsHistory) {
       change({ keepsHistory });

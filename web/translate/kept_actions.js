@@ -2,10 +2,10 @@
 
 import { readStored, writeStored } from "../common/storage.js";
 import { focusOn } from "./elements.js";
-import { readEntries, withEntry } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
 import { needsKey } from "./logic/messages.js";
-import { cleanTerm, fileText, MAX_FILE_MEGABYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile } from "./logic/terms.js";
+import { cleanTerm, fileText, MAX_FILE_MEGABYTES, mergeTerms, readTermFile } from "./logic/terms.js";
+import { readEntries, withEntry } from "./logic/texts.js";
 import { knownSource, sharedState, STORED } from "./state.js";
 
 const OPERATE = "operate";
@@ -62,7 +62,9 @@ export function createKeptActions({ store, translator, client, local, session })
     loadGlossaries,
 
     addTerm() {
-      if (store.state.terms.length < MAX_KEPT_TERMS) changeTerms([...store.state.terms, cleanTerm(presentPair())]);
+      const { terms } = store.state;
+      changeTerms([...terms, cleanTerm(presentPair())]);
+      requestAnimationFrame(() => focusOn(`term-${terms.length}`));
     },
     changeTerm(index, changes) {
       changeTerms(store.state.terms.map((term, at) => (at === index ? cleanTerm({ ...term, ...changes }) : term)));

@@ -6,7 +6,7 @@ import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { Advisor } from "./advisor.js";
 import { LanguageWatch } from "./language_watch.js";
-import { draftOf, fragmentOfQuery, readDraft, readFragment } from "./logic/link.js";
+import { draftOf, fragmentOfQuery, readDraft, readFragment } from "./logic/texts.js";
 import { isOutage } from "./logic/messages.js";
 import { initialState, STORED } from "./state.js";
 import english from "./strings/en.json" with { type: "json" };
@@ -14,7 +14,6 @@ import { TranslationClient } from "./translation_client.js";
 import { Translator } from "./translator.js";
 import { PageView } from "./views/page_view.js";
 
-const STRINGS = new URL("./strings/", import.meta.url).href;
 /** How much typing a browser that dies may lose; one that goes to another page loses none. */
 const DRAFT_MS = 1000;
 
@@ -32,7 +31,7 @@ if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefor
 const draft = readDraft(readStored(session, STORED.draft, null));
 
 const store = createStore(initialState({ config, local, session, draft }), show);
-const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
+const showLanguage = languageShower({ english, folder: new URL("./strings/", import.meta.url), store, onTexts: noteTexts });
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
 const clock = {
   now: () => performance.now(),

@@ -1,9 +1,9 @@
 // The state of the page: what its views are made of.
 
-import { readEntries } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
 import { FORMATS } from "./logic/request_body.js";
 import { readTerms } from "./logic/terms.js";
+import { readEntries } from "./logic/texts.js";
 import { readStored } from "../common/storage.js";
 
 export const STORED = Object.freeze({

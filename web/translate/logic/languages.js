@@ -61,8 +61,7 @@ export function languageName(tag, interfaceLanguage) {
 
 /** Returns the source languages, sorted by name. */
 export function sourceOptions(languages, interfaceLanguage) {
-  const named = languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) }));
-  return sorted(named, interfaceLanguage);
+  return sorted(languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) })), interfaceLanguage);
 }
 
 /** Returns the target languages, `{lang, name, ready, through}`, of a source, or of all sources (null), sorted by name. */

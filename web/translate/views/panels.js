@@ -62,7 +62,7 @@ function TermsPanel({ state, actions, text }) {
     ${tables.any.length > 0 && html`<div id="terms-any"><p class="hint">${text("terms.any.hint")}</p>${tables.any}</div>`}
     ${tables.others.length > 0 && html`<details id="other-terms"><summary>${text("terms.others")}</summary>${tables.others}</details>`}
     <div class="options">
-      <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${() => addTerm(actions, state)}>
+      <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${actions.addTerm}>
         <${Icon} name="plus" />${text("terms.add")}
       </button>
       <label class="button outlined file">${text("terms.import")}<input id="import-terms" class="visually-hidden" type="file" accept=".csv,.tsv,.txt" onChange=${(event) => importFile(event, actions)} /></label>
@@ -121,12 +121,6 @@ function TermRow({ term, index, actions, text }) {
 async function importFile({ target }, actions) {
   if (target.files.length) await actions.importTerms(target.files[0]);
   target.value = ""; // the same file can be chosen again
-}
-
-function addTerm(actions, state) {
-  const index = state.terms.length;
-  actions.addTerm();
-  requestAnimationFrame(() => document.getElementById(`term-${index}`)?.focus());
 }
 
 /** The history, if its user wants one. */

@@ -94,9 +94,5 @@ function noteInput({ target, inputType, isComposing }, actions) {
 function chooseLanguage() {
   const select = document.getElementById("source-language");
   select.focus();
-  try {
-    select.showPicker();
-  } catch {
-    // a browser without it: the focus is enough
-  }
+  select.showPicker?.();
 }

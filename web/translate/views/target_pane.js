@@ -5,6 +5,7 @@ import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { isDone, isSameRequest, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
+import { MAX_LINKED_CHARS } from "../logic/texts.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon, IconButton } from "./icons.js";
 
@@ -138,7 +139,7 @@ function Tools({ state, actions, text }) {
       ${text("preview")}
     </button>`}
     <${Tool} id="copy" icon="copy" name="copy" disabled=${!isWhole} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
-    <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || !actions.canLink(state.text)} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
+    <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || state.text.length > MAX_LINKED_CHARS} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
     <${Tool} id="copy-curl" icon="terminal" name="copy.curl" disabled=${!state.text.trim()} isDone=${copied === "curl"} onClick=${actions.copyCurl} text=${text} />
     <span class="visually-hidden" role="status">${copied ? text("copied") : ""}</span>
   </div>`;

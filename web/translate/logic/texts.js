@@ -1,5 +1,5 @@
-// A text with its languages: in the fragment of a link, which browsers do not send to servers, and as the tab keeps it
-// over a reload and the way back.
+// A text with its languages: in the fragment of a link, which browsers do not send to servers, as the tab keeps it over a
+// reload and the way back, and in the history, which is in this browser only, and only if its user wants it.
 
 import { tagOrNone } from "./languages.js";
 import { FORMATS } from "./request_body.js";
@@ -8,6 +8,13 @@ import { FORMATS } from "./request_body.js";
 export const MAX_LINKED_CHARS = 8000;
 /** A tag of no language, which no server serves. */
 const UNKNOWN_LANGUAGE = "xx";
+const MAX_ENTRIES = 50;
+/** Longer texts are not kept: a browser keeps five megabytes for a page. */
+const MAX_ENTRY_CHARS = 5000;
+// A text that grew within this time is the same text, still being typed.
+const SAME_TEXT_MS = 120_000;
+
+/** @typedef {{text: string, translation: string, source: string, target: string, format: string, at: number}} Entry */
 
 /** Returns the fragment for a text and its languages. */
 export function linkFragment({ text, source, target, format }) {
@@ -29,9 +36,7 @@ export function fragmentOfQuery(query) {
 /** Returns what a fragment says, or null without a text in it. */
 export function readFragment(fragment) {
   const fields = new URLSearchParams(fragment.replace(/^#/, ""));
-  if (!fields.has("text")) return null;
-  const names = ["text", "source", "target", "format"];
-  return checked(Object.fromEntries(names.map((name) => [name, fields.get(name) ?? ""])));
+  return fields.has("text") ? checked(Object.fromEntries(fields)) : null;
 }
 
 /** Returns the draft of a state. `address`: the fragment that it began with, which is no news at the next load. */
@@ -46,6 +51,26 @@ export function readDraft(stored) {
 }
 
 // A target that is none is not served, which the page says; another one would be a guess.
-function checked({ text, source, target, format }) {
+function checked({ text, source = "", target = "", format }) {
   return { text, source: tagOrNone(source) || "auto", target: tagOrNone(target) || (target && UNKNOWN_LANGUAGE), format: FORMATS.includes(format) ? format : "text" };
+}
+
+/** Returns the entries with a new one in front; it takes the place of its own beginnings. */
+export function withEntry(entries, entry) {
+  if (!entry.text.trim() || entry.text.length > MAX_ENTRY_CHARS || entry.translation.length > MAX_ENTRY_CHARS) return entries;
+  const isEarlier = (other) =>
+    other.target === entry.target &&
+    (other.text === entry.text || (entry.at - other.at < SAME_TEXT_MS && related(other.text, entry.text)));
+  return [entry, ...entries.filter((other) => !isEarlier(other))].slice(0, MAX_ENTRIES);
+}
+
+/** Returns what is left of stored entries after a look at every member. */
+export function readEntries(stored) {
+  if (!Array.isArray(stored)) return [];
+  const names = ["text", "translation", "source", "target", "format"];
+  return stored.filter((each) => names.every((name) => typeof each?.[name] === "string")).slice(0, MAX_ENTRIES);
+}
+
+function related(one, other) {
+  return one.startsWith(other) || other.startsWith(one);
 }
