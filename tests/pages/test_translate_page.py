@@ -197,7 +197,7 @@ async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
         assert await tab.run("document.querySelector('#translation-preview').srcdoc.includes('src=')") is False
 
 
-async def test_html_is_cleaned_of_what_the_policy_refuses_and_no_text_is(tab: Tab) -> None:
+async def test_html_loses_what_the_policy_refuses_and_no_text(tab: Tab) -> None:
     """The tab fails for a violation of the policy."""
     text = '<p>a style="x" <b title="base &gt; style=\'y\'">database</b> &lt;style&gt;</p>'
     refused = '<base href="http://127.0.0.1:9/"><BASE><style>p { color: red }</style><s\x01tyle>i {}</s\x01tyle><STYLE media=x>b {}</STYLE>'
