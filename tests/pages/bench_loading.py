@@ -67,7 +67,6 @@ async def key_ms(browser: Chromium, url: str) -> tuple[float, float]:
     async def open_page(tab: Tab) -> None:
         await tab.open(url)
         await tab.until(USABLE["translate"])
-        await tab.choose("#source-language", "en")
 
     async def open_bare(tab: Tab) -> None:
         await tab.open(url)
