@@ -31,6 +31,7 @@ RUN: Final = (
     SmallForm("environment"),
     SmallForm("dev"),
     SmallForm("python"),
+    SmallForm("client-reference"),
     SmallForm("browser"),
     SmallForm("bench-guards", {"PAIRS": "pairs"}),
     SmallForm("tune", {"PAIRS": "pairs", "MODEL": "en-de", "SEQS": "8", "TOKENS": "512", "SECONDS": "1"}),
