@@ -201,7 +201,9 @@ class PairReplicaStats:
 
     @property
     def is_failing(self) -> bool:
-        """Whether it stalls, or fails: its breaker is open, or canaries try it in vain.
+        """Whether it stalls, or fails.
+
+        It fails with an open breaker, or while canaries try it in vain.
 
         One that is half-open and that nobody tries is ready to be tried.
         """

@@ -68,7 +68,10 @@ class IssueTimes:
         self.is_settled = self.is_settled or is_complete
 
     def of(self, key: IssueKey, now: float) -> Since:
-        """Return an issue's beginning; if it is not yet noted, the change that brought it, or now."""
+        """Return an issue's beginning.
+
+        If it is not yet noted: the change that brought it, or now.
+        """
         if key in self._since:
             return self._since[key]
         if not self.is_settled:
