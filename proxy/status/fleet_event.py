@@ -100,7 +100,7 @@ class FleetEvent(BaseModel):
 
 
 def named(labels: Sequence[str]) -> str:
-    """Return the first labels, and the number of the others, in no language."""
+    """Return the first labels, and how many others there are."""
     more = [f"+{len(labels) - MAX_NAMED_PAIRS}"] if len(labels) > MAX_NAMED_PAIRS else []
     return ", ".join([*labels[:MAX_NAMED_PAIRS], *more])
 
