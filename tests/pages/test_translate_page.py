@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from typing_extensions import override
 
-from tests.pages.tabs import Tab
+from tests.pages.tabs import Chromium, Tab
 from tests.proxy.proxies import fleet_of, proxy
 from tests.support.fake_replica import FakeReplica, replicas
 from tests.support.waiting import wait_until
@@ -161,6 +161,22 @@ async def test_pasted_html_keeps_its_formatting(tab: Tab) -> None:
         await tab.sees(OUTPUT, "<b>bold</b>")
 
 
+async def test_copied_translation_of_html_keeps_its_formatting(tab: Tab) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.fill(TEXT, '<p style="color: red">Some <b>bold</b> text.</p>')
+        await tab.click("#copy")
+        await tab.sees("#copy .icon")
+        kinds = "navigator.clipboard.read().then(([item]) => item.types.join())"
+        await tab.until(f"{kinds}.then(kinds => kinds == 'text/plain,text/html')")
+        assert "<b>bold</b>" in await tab.run("navigator.clipboard.readText()")
+        await tab.click('label:has(input[name="format"][value="text"])')
+        await tab.sees("#copy:enabled")
+        await tab.click("#copy")
+        await tab.until(f"{kinds}.then(kinds => kinds == 'text/plain')")
+
+
 async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
     """An event of our own: browsers clean what a page puts on the clipboard, but not what other programs put there."""
     fake = FakeReplica("en>de", "de>en")
@@ -181,6 +197,22 @@ async def test_pasted_html_loses_what_is_no_text(tab: Tab) -> None:
         assert await tab.run("document.querySelector('#translation-preview').srcdoc.includes('src=')") is False
 
 
+async def test_html_is_cleaned_of_what_the_policy_refuses_and_no_text_is(tab: Tab) -> None:
+    """The tab fails for a violation of the policy."""
+    text = '<p>a style="x" <b title="base &gt; style=\'y\'">database</b> &lt;style&gt;</p>'
+    refused = '<base href="http://127.0.0.1:9/"><BASE><style>p { color: red }</style><s\x01tyle>i {}</s\x01tyle><STYLE media=x>b {}</STYLE>'
+    styled = '<p STYLE=color:red>a style="x" <b style="x" Style=\'y\' title="base > style=\'y\'">database</b> &lt;style&gt;</p>'
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.click('label:has(input[name="format"][value="html"])')
+        await tab.run(PASTE_EVENT, refused + styled)
+        await tab.sees("#translation-preview")
+        assert await tab.value(TEXT) == text
+        for part in ("<", "<a", "<a '", '<a "', "<style>", " style="):
+            await tab.run("document.querySelector('#source-text').select()")
+            await tab.run(PASTE_EVENT, part * 20_000)
+
+
 async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
     async with fleet_of("en>ar", "ar>en") as (running, _):
         await begin(tab, running.url, "en", "ar")
@@ -192,6 +224,25 @@ async def test_right_to_left_languages_are_marked(tab: Tab) -> None:
         await tab.sees(OUTPUT, "[ar>en by fake]")
         assert (await tab.attribute(TEXT, "lang"), await tab.attribute(TEXT, "dir")) == ("ar", "rtl")
         assert (await tab.attribute(OUTPUT, "lang"), await tab.attribute(OUTPUT, "dir")) == ("en", "ltr")
+
+
+async def test_phone_shows_the_languages_whole_and_targets_for_fingers(browser: Chromium) -> None:
+    cut = """Array.from(document.querySelectorAll(".languages select"), list => {
+      const width = list.offsetWidth;
+      list.style.maxWidth = "none";
+      list.style.width = "max-content";
+      return list.offsetWidth - width;
+    }).filter(missing => missing > 1)"""
+    small = """Array.from(document.querySelectorAll("button, select, nav a"), each => each.getBoundingClientRect())
+      .filter(({width, height}) => Math.min(width, height) < 44).length"""
+    phone = {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True}
+    async with fleet_of("en>de", "de>en") as (running, _), browser.person(**phone) as tab:
+        await begin(tab, running.url, "auto", "de")
+        await tab.fill(TEXT, "Where is the nearest station, please?")
+        await tab.sees("#detected", "English")
+        assert await tab.run(small) == 0
+        assert await tab.run(cut) == []
+        await tab.check()
 
 
 async def test_two_tabs_share_terms_and_no_text(tab: Tab) -> None:

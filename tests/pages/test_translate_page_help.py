@@ -216,6 +216,29 @@ async def test_terms_go_into_files_and_come_back(tab: Tab, tmp_path: Path) -> No
         await tab.check()
 
 
+@pytest.mark.parametrize("content", ["grün,green", "\ufeffgrün;green", '"grün","green\ngrass"'])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252"])
+async def test_terms_of_other_programs_are_read(tab: Tab, tmp_path: Path, content: str, encoding: str) -> None:
+    given = tmp_path / "given.csv"
+    given.write_bytes(content.encode(encoding, "ignore"))
+    async with fleet_of(*PAIRS) as (running, _):
+        await begin(tab, running.url)
+        await tab.click("#terms-button")
+        await tab.page.locator("#import-terms").set_input_files(given)
+        await tab.sees("#terms-imported", "Terms read: 1. Lines left out: 0.")
+        assert await tab.value("#term-0") == "grün"
+
+
+async def test_file_that_is_too_large_is_said(tab: Tab) -> None:
+    large = {"name": "terms.csv", "mimeType": "text/csv", "buffer": b"gateway,Zubringer\n" * 250_000}
+    async with fleet_of(*PAIRS) as (running, _):
+        await begin(tab, running.url)
+        await tab.click("#terms-button")
+        await tab.page.locator("#import-terms").set_input_files(large)
+        await tab.sees("#terms-imported", "This file is too large: more than 4 MB.")
+        await tab.gone("#term-0")
+
+
 async def test_glossary_of_the_key_is_used(tab: Tab, redis: RedisServer) -> None:
     async with guarded_fleet(redis.url, *PAIRS) as (running, fake):
         shown, _ = await new_key(running)

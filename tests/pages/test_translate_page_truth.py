@@ -152,6 +152,21 @@ async def test_reload_keeps_what_was_typed_into_a_links_text(tab: Tab) -> None:
         await tab.sees(OUTPUT, "by fake] Hello you")
 
 
+@pytest.mark.parametrize("link", ["#source=de&target=en&text=Anderes", "?source=de&target=en&q=Anderes"])
+async def test_link_opened_over_a_draft_is_taken_back_by_ctrl_z(tab: Tab, link: str) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.type(TEXT, "Hello")
+        await tab.open(f"{running.url}/status")
+        await tab.sees("#connection")
+        await tab.open(f"{running.url}/{link}")
+        await tab.sees(OUTPUT, "[de>en by fake] Anderes")
+        await tab.press("Control+z")
+        await tab.sees(OUTPUT, "[en>de by fake] Hello")
+        assert await tab.value(TEXT) == "Hello"
+        assert await tab.value("#source-language") == "en"
+
+
 async def test_cleared_text_comes_back_by_ctrl_z(tab: Tab) -> None:
     async with fleet_of("en>de", "de>en") as (running, _):
         await begin(tab, running.url)
@@ -183,6 +198,31 @@ async def test_swap_is_taken_back_by_ctrl_z_with_its_languages(tab: Tab) -> None
         await tab.press("Control+Shift+z")
         await tab.until('document.querySelector("#source-language").value == "de"')
         assert await tab.value(TEXT) == f"[en>de by fake] {text}"
+
+
+@pytest.mark.parametrize("tag", ["xx", "not a tag"])
+async def test_target_of_a_link_that_is_not_served_is_said(tab: Tab, tag: str) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await tab.open(f"{running.url}/#{urlencode({'source': 'en', 'target': tag, 'text': 'Hello'})}")
+        await tab.sees("#failure", "This server does not translate between these two languages.")
+        shown = "document.querySelector('#target-language').selectedOptions[0].text.trim()"
+        await tab.until(f"{shown} == 'xx (not available now)'")
+        await tab.choose("#target-language", "de")
+        await tab.sees(OUTPUT, "[en>de by fake] Hello")
+
+
+async def test_panes_show_the_same_part_of_a_long_text(tab: Tab) -> None:
+    share = "(({scrollTop, scrollHeight, clientHeight}) => scrollTop / (scrollHeight - clientHeight))(document.querySelector('%s'))"
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url)
+        await tab.click(TEXT)
+        await tab.paste("\n".join(f"Line {number}" for number in range(300)))
+        await tab.sees("#copy:enabled")
+        for leader, follower, at in ((TEXT, OUTPUT, 0), (OUTPUT, TEXT, 0.5), (TEXT, OUTPUT, 1)):
+            assert abs(await tab.run(share % TEXT) - await tab.run(share % OUTPUT)) < 0.01, (leader, at)
+            scroll = "([leader, at]) => { const pane = document.querySelector(leader); pane.scrollTop = at * (pane.scrollHeight - pane.clientHeight); }"
+            await tab.run(scroll, [leader, at])
+            await tab.until(f"Math.abs({share % follower} - {at}) < 0.01")
 
 
 async def test_histories_of_two_tabs_are_one(tab: Tab) -> None:

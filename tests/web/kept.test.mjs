@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { readStored, writeStored } from "../../web/common/storage.js";
-import { readEntries, withEntry } from "../../web/translate/logic/history.js";
 import { tagOrNone } from "../../web/translate/logic/languages.js";
-import { draftOf, fragmentOfQuery, linkFragment, readDraft, readFragment } from "../../web/translate/logic/link.js";
-import { withoutRefusedTags } from "../../web/translate/logic/rich_text.js";
+import { draftOf, fragmentOfQuery, linkFragment, readDraft, readEntries, readFragment, withEntry } from "../../web/translate/logic/texts.js";
 import { piecesOf } from "../../web/translate/logic/request_body.js";
-import { cleanTerm, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile, usedTerms } from "../../web/translate/logic/terms.js";
+import { cleanTerm, fileText, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile, usedTerms } from "../../web/translate/logic/terms.js";
 
 const entry = (text, at, more = {}) => ({ text, translation: text, source: "en", target: "de", format: "text", at, ...more });
 
@@ -18,9 +16,10 @@ test("a link carries any text", () => {
   }
 });
 
-test("a query of LibreTranslate's page becomes a link", () => {
+test("a query of LibreTranslate's or Google's page becomes a link", () => {
   const read = (query) => readFragment(fragmentOfQuery(query));
   assert.deepEqual(read("?source=en&target=de&q=a%20%26+b%23"), { text: "a & b#", source: "en", target: "de", format: "text" });
+  assert.deepEqual(read("?sl=auto&tl=fr&text=Hi&op=translate"), { text: "Hi", source: "auto", target: "fr", format: "text" });
   assert.deepEqual(read("?q=x&source=%3Cb%3E"), { text: "x", source: "auto", target: "", format: "text" });
   for (const query of ["", "?source=en&target=de", "?utm_source=x"]) assert.equal(fragmentOfQuery(query), null);
 });
@@ -28,13 +27,12 @@ test("a query of LibreTranslate's page becomes a link", () => {
 test("a draft comes back where it was left", () => {
   const state = { text: "Hello", source: "en", target: "de", isTargetChosen: true, format: "html" };
   const kept = JSON.parse(JSON.stringify(draftOf(state, "#text=Hi")));
-  assert.deepEqual(readDraft(kept, "#text=Hi"), { text: "Hello", source: "en", target: "de", format: "html" });
-  assert.equal(readDraft(kept, "#text=Other"), null, "another link has another text");
+  assert.deepEqual(readDraft(kept), { text: "Hello", source: "en", target: "de", format: "html", address: "#text=Hi" });
   assert.equal(draftOf({ ...state, isTargetChosen: false }, "").target, "");
   assert.equal(draftOf({ ...state, text: "" }, ""), null);
-  assert.equal(readDraft(draftOf({ ...state, text: "" }, "#text=Hi"), "#text=Hi").text, "", "a link's text that was cleared");
-  for (const stored of [null, 1, "x", {}, { ...kept, text: 1 }]) assert.equal(readDraft(stored, "#text=Hi"), null);
-  assert.deepEqual(readDraft({ ...kept, source: "<b>", target: "<b>", format: "exe" }, "#text=Hi"), { text: "Hello", source: "auto", target: "", format: "text" });
+  assert.equal(readDraft(draftOf({ ...state, text: "" }, "#text=Hi")).text, "", "a link's text that was cleared");
+  for (const stored of [null, 1, "x", {}, { ...kept, text: 1 }]) assert.equal(readDraft(stored), null);
+  assert.deepEqual(readDraft({ ...kept, source: "<b>", format: "exe" }), { ...kept, source: "auto", format: "text" });
 });
 
 test("a fragment of something else is no link", () => {
@@ -43,10 +41,10 @@ test("a fragment of something else is no link", () => {
   assert.deepEqual(readFragment("#text=x&format=exe"), { text: "x", source: "auto", target: "", format: "text" });
 });
 
-test("a link's language is a tag or none", () => {
+test("a link's language is a tag, or a target that is not served", () => {
   for (const hostile of ['"><h1>Pay here</h1>', "de onload=x", "d", "de-", "ü", "x".repeat(36)]) {
     const fields = new URLSearchParams({ text: "x", source: hostile, target: hostile });
-    assert.deepEqual(readFragment(`#${fields}`), { text: "x", source: "auto", target: "", format: "text" });
+    assert.deepEqual(readFragment(`#${fields}`), { text: "x", source: "auto", target: "xx", format: "text" });
     assert.equal(tagOrNone(hostile), "");
   }
   for (const tag of ["de", "zh-Hant-TW", "fil"]) assert.equal(tagOrNone(tag), tag);
@@ -99,10 +97,19 @@ test("terms come back from a file as they were", () => {
 
 test("files of other programs are read, and lines without a term left out", () => {
   const read = (content) => readTermFile(content, PAIR);
-  assert.deepEqual(read("\ufeffgateway;Zubringer\r\n\r\nalone\r\n;x\r\n"), { terms: [TERMS[0]], left: 2 });
+  assert.deepEqual(read("gateway;Zubringer\r\n\r\nalone\r\n;x\r\n"), { terms: [TERMS[0]], left: 2 });
   const { terms, left } = read('"source","target","source_lang","target_lang"\n"gateway","Zubringer","en","de"\n"x","y",<b>,fr\nx,y,,fr');
   assert.deepEqual([terms.map(({ from, to }) => [from, to]), left], [[["en", "de"], ["", "fr"]], 2], "a heading, and languages that are none");
+  assert.deepEqual(read('gateway,"Zu-\r\nbringer"\n"a ""b""\n c",d;e;f\n').terms.map((each) => [each.source, each.target]), [["gateway", "Zu- bringer"]], "lines break in quotes");
   for (const content of ["", '"', '"a', 'a"b', ",,,,", "\t\t", '""""'.repeat(100_000)]) assert.deepEqual(read(content).terms, []);
+});
+
+test("a file's text is read as what it is", () => {
+  const utf8 = new TextEncoder().encode("\ufeffgrün,€");
+  const utf16 = Uint8Array.from([..."\ufeffgrün,€"].flatMap((each) => [each.charCodeAt(0) & 255, each.charCodeAt(0) >> 8]));
+  const windows = Uint8Array.from([0x67, 0x72, 0xfc, 0x6e, 0x2c, 0x80]);
+  for (const bytes of [utf8, utf8.subarray(3), utf16, utf16.map((_, at) => utf16[at ^ 1]), windows]) assert.equal(fileText(bytes.slice().buffer), "grün,€");
+  assert.equal(fileText(new ArrayBuffer(0)), "");
 });
 
 test("a term takes the place of that of the same word and languages", () => {
@@ -128,19 +135,4 @@ test("storage may be missing, broken or full", () => {
   assert.equal(writeStored(null, "a", 1), false);
   assert.equal(writeStored(broken, "a", 1), false);
   assert.equal(writeStored(broken, "a", null), true);
-});
-
-test("the base goes", () => {
-  assert.equal(withoutRefusedTags(`a<BASE href="http://b/">c<base>d<basefont>`), "acd<basefont>");
-});
-
-test("styles go, texts about styles stay", () => {
-  const html = `<p class=a style="color: red">a style="x" b</p><B STYLE=x title="> style='y'">c</B><style>p{}</style><img src=a style='b'>`;
-  const clean = withoutRefusedTags(html);
-  assert.ok(clean.includes('<p class=a>a style="x" b</p>'), clean);
-  assert.ok(!/<style|color: red|STYLE=x|style='b'/i.test(clean), clean);
-});
-
-test("hostile HTML is read in time", () => {
-  for (const part of ["<", "<a", "<a '", '<a "', "<style>", " style="]) withoutRefusedTags(part.repeat(20_000));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import test from "node:test";
 
-import { EventParser } from "../../web/common/request.js";
+import { readEvents } from "../../web/common/request.js";
 import { problemOf, problemOfEvent, unreachable } from "../../web/common/problem.js";
 import { pickLanguage, textFinder } from "../../web/common/strings.js";
 import { needsKey, problemText, secondsToRetry, warningText } from "../../web/translate/logic/messages.js";
@@ -59,13 +59,18 @@ test("a text is too long from one character above the limit on", () => {
   assert.deepEqual(["abc", "ab😀", "abcd"].map((text) => isTooLong({ text, config })), [false, false, true]);
 });
 
-test("events come whole from any pieces", () => {
-  const stream = ': a comment\r\n\r\nevent: delta\r\ndata: {"text":"a: b"}\r\n\r\nevent: result\ndata: one\ndata: two\n\nevent: cut\ndata: x';
+test("events come whole from any pieces", async () => {
+  const stream = ': a comment\r\n\r\nevent: delta\r\ndata: {"text":"a: b\u2028"}\r\n\r\nevent: result\ndata: one\ndata: two\n\nevent: cut\ndata: x';
   for (let size = 1; size < stream.length; size += 1) {
-    const parser = new EventParser();
-    const events = [];
-    for (let at = 0; at < stream.length; at += size) events.push(...parser.feed(stream.slice(at, at + size)));
-    assert.deepEqual(events, [{ event: "delta", data: '{"text":"a: b"}' }, { event: "result", data: "one\ntwo" }]);
+    const bytes = new TextEncoder().encode(stream);
+    const body = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size));
+        controller.close();
+      },
+    });
+    const events = await Array.fromAsync(readEvents(body));
+    assert.deepEqual(events, [{ event: "delta", data: '{"text":"a: b\u2028"}' }, { event: "result", data: "one\ntwo" }]);
   }
 });
 

@@ -1,21 +1,17 @@
 // What views of both pages are made of.
 
 import { INTERFACE_LANGUAGES } from "./strings.js";
-import { Component, Fragment, html } from "./view.js";
+import { Component, html } from "./view.js";
 
 /** Dialog that opens and closes with `isOpen`; Escape closes it. */
 export class Dialog extends Component {
   #dialog = null;
 
   componentDidMount() {
-    this.#show();
+    this.componentDidUpdate();
   }
 
   componentDidUpdate() {
-    this.#show();
-  }
-
-  #show() {
     const { isOpen } = this.props;
     if (isOpen && !this.#dialog.open) this.#dialog.showModal();
     if (isOpen || !this.#dialog.open) return;
@@ -36,7 +32,7 @@ export class Dialog extends Component {
       this.#dialog = element ?? this.#dialog;
     };
     return html`<dialog id=${id} ref=${keep} aria-labelledby=${`${id}-title`} onClose=${() => this.#noteClose()}>
-      ${isOpen && html`<${Fragment}><h2 id=${`${id}-title`}>${title}</h2>${children}<//>`}
+      ${isOpen && html`<h2 id=${`${id}-title`}>${title}</h2>${children}`}
     </dialog>`;
   }
 }

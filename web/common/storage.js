@@ -33,10 +33,6 @@ export function openStorage(kind) {
 export function createStore(initial, onChange) {
   let state = initial;
   let scheduled = false;
-  const notify = () => {
-    scheduled = false;
-    onChange(state);
-  };
   return {
     get state() {
       return state;
@@ -45,7 +41,10 @@ export function createStore(initial, onChange) {
       state = { ...state, ...changes };
       if (scheduled) return;
       scheduled = true;
-      queueMicrotask(notify);
+      queueMicrotask(() => {
+        scheduled = false;
+        onChange(state);
+      });
     },
   };
 }

@@ -3,9 +3,10 @@
 import { writeStored } from "../common/storage.js";
 import { copyBySelection, focusOn, replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
-import { servedSource, SURE, targetOptions, usualTarget } from "./logic/languages.js";
-import { MAX_LINKED_CHARS, linkFragment } from "./logic/link.js";
+import { servedSource, SURE, usualTarget } from "./logic/languages.js";
+import { linkFragment } from "./logic/texts.js";
 import { curlCommand, isDone, requestBody } from "./logic/request_body.js";
+import { cleanHtml } from "./logic/rich_text.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
@@ -37,14 +38,11 @@ export function createActions({ store, translator, client, local, session, prefe
     store.update({ text: after.text });
   }
 
-  function replaceAndKeep(changes) {
-    replaceAll(changes);
-    change({});
-  }
-
-  async function copy(text, what) {
+  /** With the `html` of a formatted text, which word processors take. */
+  async function copy(text, what, html) {
+    const blob = (type, content) => ({ [type]: new Blob([content], { type }) });
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.write([new ClipboardItem({ ...blob("text/plain", text), ...(html && blob("text/html", html)) })]);
     } catch {
       copyBySelection(text); // without TLS browsers have no clipboard object
     }
@@ -85,8 +83,7 @@ export function createActions({ store, translator, client, local, session, prefe
       const { target, languages } = state;
       const before = knownSource(state);
       // The language of the text becomes that of the translation, so what was the source is the new target.
-      const isServed = targetOptions(languages, source, "en").some((each) => each.lang === before);
-      const other = isServed ? before : usualTarget(languages, source, preferred);
+      const other = usualTarget(languages, source, before ? [before, ...preferred] : preferred);
       change({ source, target: source === target ? other : target });
     },
     chooseTarget(target) {
@@ -111,7 +108,10 @@ export function createActions({ store, translator, client, local, session, prefe
       const target = knownSource(state);
       if (!source || !target) return;
       if (!state.text.trim()) change({ source, target, isTargetChosen: true });
-      else if (isDone(state)) replaceAndKeep({ text: state.translation.text, source, target });
+      else if (isDone(state)) {
+        replaceAll({ text: state.translation.text, source, target });
+        change({});
+      }
     },
     /** One of the languages that the text may have; who clicks on it types on. */
     chooseCandidate(source) {
@@ -145,14 +145,16 @@ export function createActions({ store, translator, client, local, session, prefe
     },
     chooseGlossary: (glossary) => change({ glossary }),
 
-    copyTranslation: () => isDone(store.state) && copy(store.state.translation.text, "translation"),
+    copyTranslation() {
+      const { text, request } = store.state.translation;
+      copy(text, "translation", request.format === "html" && cleanHtml(text));
+    },
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),
-    canLink: (text) => text.length <= MAX_LINKED_CHARS,
 
     keepHistory(keepsHistory) {
-      change({ keepsHistory, history: [] });
-      writeStored(local, STORED.history, null);
+      change({ keepsHistory });
+      kept.clearHistory();
       if (isDone(store.state)) kept.addToHistory(store.state.translation);
     },
     /** A link in place of what is there; its languages are not remembered for other texts. */
@@ -162,7 +164,8 @@ export function createActions({ store, translator, client, local, session, prefe
     },
     openEntry({ text, source, target, format }) {
       store.update({ panel: null });
-      replaceAndKeep({ text, source, target, format });
+      replaceAll({ text, source, target, format });
+      change({});
       focusOn("source-text");
     },
 

@@ -1,6 +1,6 @@
 // What the page asks beside the translation: the language of a text under a chosen one, and other translations.
 
-import { asProblem, unreachable } from "../common/problem.js";
+import { asProblem } from "../common/problem.js";
 import { TimeLimit } from "../common/request.js";
 import { isTellable, LOOK_CHARS, otherLanguage } from "./logic/languages.js";
 import { requestBody } from "./logic/request_body.js";
@@ -61,7 +61,7 @@ export class Advisor {
     try {
       others.texts = (await client.translateAgain(request, OTHERS, limit.signal)).alternatives ?? [];
     } catch (error) {
-      others.problem = limit.isOver ? unreachable() : asProblem(error);
+      others.problem = asProblem(error);
     }
     if (this.#others === limit) store.update({ others });
     limit.end();

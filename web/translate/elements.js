@@ -38,15 +38,6 @@ export function insertText(area, text) {
   if (area.value !== wanted) area.value = wanted;
 }
 
-/** Lets the browser save a file. */
-export function saveFile(name, content) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 /** Copies where browsers have no clipboard object, which is without TLS. */
 export function copyBySelection(text) {
   const area = document.createElement("textarea");

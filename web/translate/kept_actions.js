@@ -1,14 +1,15 @@
 // What a person can do with what the browser keeps: terms, history, and an API key with the glossaries that come with it.
 
 import { readStored, writeStored } from "../common/storage.js";
-import { focusOn, saveFile } from "./elements.js";
-import { readEntries, withEntry } from "./logic/history.js";
+import { focusOn } from "./elements.js";
 import { readRecent } from "./logic/languages.js";
 import { needsKey } from "./logic/messages.js";
-import { cleanTerm, isFor, MAX_FILE_BYTES, MAX_KEPT_TERMS, mergeTerms, readTermFile, readTerms, termFile } from "./logic/terms.js";
-import { knownSource, STORED } from "./state.js";
+import { cleanTerm, fileText, MAX_FILE_MEGABYTES, mergeTerms, readTermFile } from "./logic/terms.js";
+import { readEntries, withEntry } from "./logic/texts.js";
+import { knownSource, sharedState, STORED } from "./state.js";
 
 const OPERATE = "operate";
+const MEGABYTE = 1_000_000;
 
 /** Returns these actions of the page; the parts are those of all actions. */
 export function createKeptActions({ store, translator, client, local, session }) {
@@ -24,7 +25,7 @@ export function createKeptActions({ store, translator, client, local, session })
 
   function changeHistory(history) {
     store.update({ history });
-    writeStored(local, STORED.history, history);
+    writeStored(local, STORED.history, history.length ? history : null);
   }
 
   /** At once, so that a wrong key is refused before somebody types. A key that can change the fleet is never stored. */
@@ -61,7 +62,9 @@ export function createKeptActions({ store, translator, client, local, session })
     loadGlossaries,
 
     addTerm() {
-      if (store.state.terms.length < MAX_KEPT_TERMS) changeTerms([...store.state.terms, cleanTerm(presentPair())]);
+      const { terms } = store.state;
+      changeTerms([...terms, cleanTerm(presentPair())]);
+      requestAnimationFrame(() => focusOn(`term-${terms.length}`));
     },
     changeTerm(index, changes) {
       changeTerms(store.state.terms.map((term, at) => (at === index ? cleanTerm({ ...term, ...changes }) : term)));
@@ -74,16 +77,14 @@ export function createKeptActions({ store, translator, client, local, session })
     },
 
     async importTerms(file) {
-      if (file.size > MAX_FILE_BYTES) return;
-      const read = readTermFile(await file.text(), presentPair());
+      if (file.size > MAX_FILE_MEGABYTES * MEGABYTE) {
+        store.update({ imported: { words: "terms.too-large", megabytes: MAX_FILE_MEGABYTES } });
+        return;
+      }
+      const read = readTermFile(fileText(await file.arrayBuffer()), presentPair());
       const { terms, left } = mergeTerms(store.state.terms, read.terms);
-      changeTerms(terms, { count: read.terms.length - left, left: read.left + left });
+      changeTerms(terms, { words: "terms.imported", count: read.terms.length - left, left: read.left + left });
       translator.sendSoon();
-    },
-    /** TSV has no place for languages: it gets the terms of the present ones. */
-    exportTerms(kind) {
-      const { state } = store;
-      saveFile(`terms.${kind}`, termFile(kind === "csv" ? state.terms : state.terms.filter((each) => isFor(each, state)), kind));
     },
 
     noteUsed({ source_lang: source, target_lang: target }) {
@@ -101,16 +102,10 @@ export function createKeptActions({ store, translator, client, local, session })
       focusOn("keep-history");
     },
     clearHistory() {
-      store.update({ history: [] });
-      writeStored(local, STORED.history, null);
+      changeHistory([]);
       focusOn("keep-history");
     },
-    /** Another tab has changed what is kept under a name. */
-    noteKept(name) {
-      if (name === STORED.terms) store.update({ terms: readTerms(readStored(local, STORED.terms, [])) });
-      if (name !== STORED.history && name !== STORED.settings) return;
-      const keepsHistory = readStored(local, STORED.settings, {}).keepsHistory === true;
-      store.update({ keepsHistory, history: keepsHistory ? readEntries(readStored(local, STORED.history, [])) : [] });
-    },
+    /** Another tab has changed something. */
+    noteShared: () => store.update(sharedState(local)),
   };
 }

@@ -1,6 +1,6 @@
 // Keeps the list of languages, and tells when what failed can be tried again.
 
-import { asProblem, unreachable } from "../common/problem.js";
+import { asProblem } from "../common/problem.js";
 import { TimeLimit } from "../common/request.js";
 import { servedSource, targetOptions, usualTarget } from "./logic/languages.js";
 import { isOutage } from "./logic/messages.js";
@@ -29,32 +29,21 @@ export class LanguageWatch {
 
   /** Asks now, and then from time to time; a page that nobody sees asks nothing. */
   async refresh() {
-    const { clock, store, isVisible } = this.#parts;
+    const { client, clock, store, isVisible } = this.#parts;
     clock.clearTimeout(this.#timer);
     if (!isVisible()) return;
     this.#limit?.end();
     const limit = new TimeLimit(clock, LIMIT_MS);
     this.#limit = limit;
-    const problem = await this.#ask(limit);
+    const answer = await client.languages(limit.signal).then((languages) => ({ languages }), (error) => ({ problem: asProblem(error) }));
     if (this.#limit !== limit) return;
-    store.update({ languagesProblem: problem });
+    limit.end();
+    if (answer.languages) this.#keep(answer.languages);
+    store.update({ languagesProblem: answer.problem ?? null });
     this.#noteServed();
-    const { failure, languages } = store.state;
-    const fails = problem !== null || languages.length === 0 || (failure && isOutage(failure.problem));
+    const { failure, languages, languagesProblem } = store.state;
+    const fails = languagesProblem !== null || languages.length === 0 || (failure && isOutage(failure.problem));
     this.#timer = clock.setTimeout(() => this.refresh(), fails ? FAILING_MS : USUAL_MS);
-  }
-
-  // Returns what went wrong, or null.
-  async #ask(limit) {
-    try {
-      const languages = await this.#parts.client.languages(limit.signal);
-      if (this.#limit === limit) this.#keep(languages);
-      return null;
-    } catch (error) {
-      return limit.signal.aborted ? unreachable() : asProblem(error);
-    } finally {
-      limit.end();
-    }
   }
 
   #keep(languages) {

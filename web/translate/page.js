@@ -6,7 +6,7 @@ import { html, render } from "../common/view.js";
 import { createActions } from "./actions.js";
 import { Advisor } from "./advisor.js";
 import { LanguageWatch } from "./language_watch.js";
-import { draftOf, fragmentOfQuery, readDraft, readFragment } from "./logic/link.js";
+import { draftOf, fragmentOfQuery, readDraft, readFragment } from "./logic/texts.js";
 import { isOutage } from "./logic/messages.js";
 import { initialState, STORED } from "./state.js";
 import english from "./strings/en.json" with { type: "json" };
@@ -14,7 +14,6 @@ import { TranslationClient } from "./translation_client.js";
 import { Translator } from "./translator.js";
 import { PageView } from "./views/page_view.js";
 
-const STRINGS = new URL("./strings/", import.meta.url).href;
 /** How much typing a browser that dies may lose; one that goes to another page loses none. */
 const DRAFT_MS = 1000;
 
@@ -29,10 +28,10 @@ let text = null;
 // The text of a query is in the server's log already; from here on it is behind the #, which no server sees.
 const linkedBefore = fragmentOfQuery(location.search);
 if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
-const draft = linkedBefore ? null : readDraft(readStored(session, STORED.draft, null), location.hash);
+const draft = readDraft(readStored(session, STORED.draft, null));
 
 const store = createStore(initialState({ config, local, session, draft }), show);
-const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
+const showLanguage = languageShower({ english, folder: new URL("./strings/", import.meta.url), store, onTexts: noteTexts });
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
 const clock = {
   now: () => performance.now(),
@@ -92,6 +91,8 @@ await showLanguage(language);
 document.getElementById("source-text")?.focus();
 // Before somebody types, because the dialog takes the focus.
 if (store.state.config.keys && !store.state.key) actions.askForKey();
+// In place of the draft, which Ctrl+Z brings back; a reload brings the draft of a link, not its text again.
+if (linkedBefore || draft?.address !== location.hash) openLink();
 window.addEventListener("hashchange", openLink);
 window.addEventListener("offline", () => store.update({ isOnline: false }));
 window.addEventListener("online", () => {
@@ -104,9 +105,7 @@ document.addEventListener("visibilitychange", () => {
   watch.refresh();
 });
 window.addEventListener("pagehide", keepDraft);
-// Another tab has changed something.
-window.addEventListener("storage", ({ key }) => actions.noteKept(key));
-if (draft === null) openLink();
+window.addEventListener("storage", actions.noteShared);
 if (store.state.glossary) actions.loadGlossaries();
 translator.sendSoon();
 await loaded;

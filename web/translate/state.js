@@ -1,9 +1,9 @@
 // The state of the page: what its views are made of.
 
-import { readEntries } from "./logic/history.js";
 import { readRecent } from "./logic/languages.js";
 import { FORMATS } from "./logic/request_body.js";
 import { readTerms } from "./logic/terms.js";
+import { readEntries } from "./logic/texts.js";
 import { readStored } from "../common/storage.js";
 
 export const STORED = Object.freeze({
@@ -58,11 +58,9 @@ export function initialState({ config, local, session, draft }) {
     /** Of the key, and the one chosen. */
     glossaries: [],
     glossary: typeof settings.glossary === "string" ? settings.glossary : "",
-    /** @type {null | {count: number, left: number}} what came of a file with terms */
+    /** What came of a file with terms: the name of its words, and their values. @type {null | {words: string}} */
     imported: null,
-    terms: readTerms(readStored(local, STORED.terms, [])),
-    keepsHistory: settings.keepsHistory === true,
-    history: settings.keepsHistory === true ? readEntries(readStored(local, STORED.history, [])) : [],
+    ...sharedState(local),
     key: keptKey || readStored(session, STORED.key, ""),
     isKeyKept: Boolean(keptKey),
     asksForKey: false,
@@ -70,6 +68,13 @@ export function initialState({ config, local, session, draft }) {
     /** The dialog was closed without a key: it opens again only when somebody asks for it. */
     isKeyDeclined: false,
   };
+}
+
+/** Returns what all tabs share. */
+export function sharedState(local) {
+  const keepsHistory = readStored(local, STORED.settings, {}).keepsHistory === true;
+  const history = keepsHistory ? readEntries(readStored(local, STORED.history, [])) : [];
+  return { terms: readTerms(readStored(local, STORED.terms, [])), keepsHistory, history };
 }
 
 /** Returns the source language of the text shown, detected or chosen; null while unknown. */

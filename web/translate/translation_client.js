@@ -54,10 +54,10 @@ export class TranslationClient {
         if (event === "result") return JSON.parse(data);
         if (event === "error") throw problemOfEvent(JSON.parse(data));
       }
+      throw new Error("a stream without its last event");
     } catch (error) {
-      throw error instanceof ProblemError || signal.aborted ? error : cutOff();
+      throw error instanceof ProblemError || signal.aborted ? error : new ProblemError({ status: 0, code: "cut-off" });
     }
-    throw cutOff();
   }
 
   #post(path, body, signal, accepted = {}) {
@@ -68,9 +68,4 @@ export class TranslationClient {
   #send(path, options = {}) {
     return send(new URL(path, this.#base), this.#key(), options);
   }
-}
-
-// A stream without its last event.
-function cutOff() {
-  return new ProblemError({ status: 0, code: "cut-off" });
 }

@@ -1,7 +1,6 @@
 // Languages: what GET /languages says, in the words and directions of people.
 
-const RIGHT_TO_LEFT = new Set(["ar", "arc", "azb", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]);
-const RIGHT_TO_LEFT_SCRIPTS = new Set(["arab", "hebr", "syrc", "thaa", "nkoo", "adlm", "rohg"]);
+const RIGHT_TO_LEFT_SCRIPTS = new Set(["Adlm", "Arab", "Armi", "Hebr", "Nkoo", "Rohg", "Syrc", "Thaa"]);
 // BCP 47, and "auto".
 const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
 const MAX_TAG_CHARS = 35;
@@ -17,10 +16,11 @@ export const SURE = 0.8;
 /** Returns "rtl" or "ltr"; "auto" without a language, so that the text decides. */
 export function directionOf(tag) {
   if (!tag || tag === "auto") return "auto";
-  const parts = tag.split("-");
-  const script = parts.find((part) => /^[A-Za-z]{4}$/.test(part));
-  const rtl = script ? RIGHT_TO_LEFT_SCRIPTS.has(script.toLowerCase()) : RIGHT_TO_LEFT.has(parts[0].toLowerCase());
-  return rtl ? "rtl" : "ltr";
+  try {
+    return RIGHT_TO_LEFT_SCRIPTS.has(new Intl.Locale(tag).maximize().script) ? "rtl" : "ltr";
+  } catch {
+    return "auto"; // no BCP 47 tag
+  }
 }
 
 /** Returns the direction of a text in a language; where that cannot be its language, the direction of its letters. */
@@ -51,7 +51,8 @@ export function tagOrNone(tag) {
 /** Returns a language's name in the interface's language, such as "German". */
 export function languageName(tag, interfaceLanguage) {
   try {
-    const name = new Intl.DisplayNames([interfaceLanguage], { type: "language" }).of(tag) ?? tag;
+    const name = new Intl.DisplayNames([interfaceLanguage], { type: "language", fallback: "none" }).of(tag);
+    if (!name) return tag;
     return name.charAt(0).toLocaleUpperCase(interfaceLanguage) + name.slice(1);
   } catch {
     return tag; // no BCP 47 tag
@@ -60,8 +61,7 @@ export function languageName(tag, interfaceLanguage) {
 
 /** Returns the source languages, sorted by name. */
 export function sourceOptions(languages, interfaceLanguage) {
-  const named = languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) }));
-  return sorted(named, interfaceLanguage);
+  return sorted(languages.map(({ lang }) => ({ lang, name: languageName(lang, interfaceLanguage) })), interfaceLanguage);
 }
 
 /** Returns the target languages, `{lang, name, ready, through}`, of a source, or of all sources (null), sorted by name. */

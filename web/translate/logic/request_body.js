@@ -64,11 +64,8 @@ export function isStale(state) {
  */
 export function piecesOf(text, spans) {
   const points = Array.from(text);
-  const pieces = spans.flatMap(([start, end], index) => [
-    { text: points.slice(spans[index - 1]?.[1] ?? 0, start).join(""), isUncertain: false },
-    { text: points.slice(start, end).join(""), isUncertain: true },
-  ]);
-  return [...pieces, { text: points.slice(spans.at(-1)?.[1] ?? 0).join(""), isUncertain: false }];
+  const bounds = [0, ...spans.flat(), points.length];
+  return bounds.slice(1).map((end, at) => ({ text: points.slice(bounds[at], end).join(""), isUncertain: at % 2 === 1 }));
 }
 
 function quoted(text) {

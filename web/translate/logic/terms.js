@@ -11,9 +11,10 @@ export const MAX_TERMS = 256;
 export const MAX_KEPT_TERMS = 1024;
 const MAX_TERM_CHARS = 200;
 /** Ten times the terms that are kept. */
-export const MAX_FILE_BYTES = 4_000_000;
-// A field in quotes, or one without; a quote inside is doubled.
-const CSV_FIELD = /"((?:[^"]|"")*)"[^,;]*|([^,;]*)/y;
+export const MAX_FILE_MEGABYTES = 4;
+// A field in quotes, where a quote is doubled and lines may break, or one without; and what ends it.
+const CSV_FIELD = /(?:"([^"]*(?:""[^"]*)*)"[^,;\r\n]*|([^,;\r\n]*))([,;]|\r\n?|\n|$)/gy;
+const UTF16_MARKS = Object.freeze({ "255 254": "utf-16le", "254 255": "utf-16be" });
 
 /** Returns what is left of stored terms after a look at every member; another version may have written it. */
 export function readTerms(stored) {
@@ -57,31 +58,39 @@ export function termFile(terms, kind) {
   return rows.map((row) => `${line(row)}\n`).join("");
 }
 
+/** Returns the text of a file: UTF-16 with its mark, UTF-8, or else what spreadsheets on Windows write. */
+export function fileText(bytes) {
+  const utf16 = UTF16_MARKS[new Uint8Array(bytes).subarray(0, 2).join(" ")];
+  try {
+    return new TextDecoder(utf16 ?? "utf-8", { fatal: !utf16 }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}
+
 /**
  * Returns the terms of a file, and how many lines have none. A word that is its own translation stays as it is.
  * `pair`: the languages of the lines that name none.
  */
 export function readTermFile(content, pair) {
-  const lines = content.replace(/^\ufeff/, "").split(/\r\n?|\n/).filter((line) => line.trim());
-  const split = lines[0]?.includes("\t") ? (line) => line.split("\t") : csvFields;
-  const terms = lines.flatMap((line) => {
-    const [source = "", target = "", from = "", to = ""] = split(line).map((field) => field.trim());
+  const isTsv = /^.*\t/.test(content.trimStart());
+  const rows = isTsv ? content.split(/\r\n?|\n/).map((line) => line.split("\t")) : csvRows(content);
+  const filled = rows.map((row) => row.map((field) => field.trim())).filter((row) => row.some(Boolean));
+  const terms = filled.flatMap(([source = "", target = "", from = "", to = ""]) => {
     const named = from || to ? { from: tagOrNone(from), to: tagOrNone(to) } : pair;
     if (!source || !target || (from && !named.from) || (to && !named.to)) return [];
     return [cleanTerm({ source, target, keep: source === target, ...named })];
   });
-  return { terms, left: lines.length - terms.length };
+  return { terms, left: filled.length - terms.length };
 }
 
-function csvFields(line) {
-  const fields = [];
-  CSV_FIELD.lastIndex = 0;
-  for (;;) {
-    const [, inside, plain] = CSV_FIELD.exec(line);
-    fields.push(inside === undefined ? plain : inside.replaceAll('""', '"'));
-    if (CSV_FIELD.lastIndex >= line.length) return fields;
-    CSV_FIELD.lastIndex += 1; // the separator
+function csvRows(content) {
+  const rows = [[]];
+  for (const [, inside, plain, end] of content.matchAll(CSV_FIELD)) {
+    rows.at(-1).push(inside === undefined ? plain : inside.replaceAll('""', '"'));
+    if (end !== "," && end !== ";") rows.push([]);
   }
+  return rows;
 }
 
 function quoted(field) {

@@ -7,32 +7,23 @@ import { knownSource } from "../state.js";
 import { IconButton } from "./icons.js";
 
 export function LanguageBar({ state, actions, text }) {
+  const { languages, source, target, interfaceLanguage } = state;
+  const known = knownSource(state);
   const isReady = isDone(state) || !state.text.trim();
-  const canSwap = isReady && knownSource(state) && servedSource(state.languages, state.target);
+  const canSwap = isReady && known && servedSource(languages, target);
+  const detected = known && text("source.detected", { language: languageName(known, interfaceLanguage) });
+  const targets = targetOptions(languages, servedSource(languages, known), interfaceLanguage);
   return html`<div class="languages">
-    <${SourceSelect} state=${state} actions=${actions} text=${text} />
+    <${LanguageSelect} id="source-language" label=${text("source.language")} state=${state} options=${sourceOptions(languages, interfaceLanguage)} chosen=${source} onChoose=${actions.chooseSource} text=${text}>
+      <option value="auto" selected=${source === "auto"}>${source === "auto" && detected ? detected : text("source.auto")}</option>
+    <//>
     <${IconButton} id="swap" icon="swap" title=${text("swap")} aria-disabled=${canSwap ? "false" : "true"} onClick=${actions.swap} />
-    <${TargetSelect} state=${state} actions=${actions} text=${text} />
+    <${LanguageSelect} id="target-language" label=${text("target.language")} state=${state} options=${targets} chosen=${target} onChoose=${actions.chooseTarget} text=${text} />
   </div>`;
 }
 
-function SourceSelect({ state, actions, text }) {
-  const { source, interfaceLanguage } = state;
-  const detected = source === "auto" && knownSource(state);
-  const name = detected && languageName(detected, interfaceLanguage);
-  const options = sourceOptions(state.languages, interfaceLanguage);
-  return html`<${LanguageSelect} id="source-language" label=${text("source.language")} state=${state} options=${options} chosen=${source} onChoose=${actions.chooseSource} text=${text}>
-    <option value="auto" selected=${source === "auto"}>${detected ? text("source.detected", { language: name }) : text("source.auto")}</option>
-  <//>`;
-}
-
-function TargetSelect({ state, actions, text }) {
-  const options = targetOptions(state.languages, servedSource(state.languages, knownSource(state)), state.interfaceLanguage);
-  return html`<${LanguageSelect} id="target-language" label=${text("target.language")} state=${state} options=${options} chosen=${state.target} onChoose=${actions.chooseTarget} text=${text} />`;
-}
-
 function LanguageSelect({ id, label, state, options, chosen, onChoose, text, children }) {
-  const [used, others] = byLastUse(withChosen(options, chosen, state.interfaceLanguage), state.recent);
+  const [used, others] = byLastUse(withChosen(options, chosen, state), state.recent);
   const option = (each) => html`<option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
     ${optionText(each, text)}
   </option>`;
@@ -49,8 +40,10 @@ function optionText({ name, ready, through }, text) {
   return through ? text("target.through", { language: name, pivot: through }) : name;
 }
 
-// The chosen language stays in the list, whatever the fleet serves at the moment.
-function withChosen(options, chosen, interfaceLanguage) {
-  if (!chosen || chosen === "auto" || options.some((each) => each.lang === chosen)) return options;
-  return [{ lang: chosen, name: languageName(chosen, interfaceLanguage), ready: true, through: null }, ...options];
+// The chosen language stays in the list, whatever the fleet serves at the moment, or a link says; its region may be served as any.
+function withChosen(options, chosen, { languagesLoaded, interfaceLanguage }) {
+  const isListed = (tag) => options.some(({ lang }) => lang === tag);
+  if (!chosen || chosen === "auto" || isListed(chosen)) return options;
+  const ready = !languagesLoaded || isListed(chosen.split("-")[0]);
+  return [{ lang: chosen, name: languageName(chosen, interfaceLanguage), ready, through: null }, ...options];
 }

@@ -1,15 +1,48 @@
-// The panels below the text: terms and glossaries, and the history.
+// Below the panes: the format of the text, and the panels of terms with glossaries, and of the history.
 
 import { Table } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { directionOf, languageName } from "../logic/languages.js";
-import { isFor, MAX_KEPT_TERMS, usedGlossary } from "../logic/terms.js";
+import { FORMATS } from "../logic/request_body.js";
+import { isFor, MAX_KEPT_TERMS, termFile, usedGlossary, usedTerms } from "../logic/terms.js";
 import { Icon, IconButton } from "./icons.js";
 
 const COLUMNS = [["terms.source"], ["terms.target"], ["terms.keep"], ["terms.remove", undefined, true]];
 
+/** Below the panes: the format of the text, and the panels. */
+export function Options({ state, actions, text }) {
+  const count = usedTerms(state).length;
+  return html`
+    <div class="options">
+      <fieldset class="formats">
+        <legend class="visually-hidden">${text("format")}</legend>
+        ${FORMATS.map(
+          (each) => html`<label>
+            <input type="radio" name="format" value=${each} checked=${state.format === each} onChange=${() => actions.chooseFormat(each)} />
+            <span>${text(`format.${each}`)}</span>
+          </label>`,
+        )}
+      </fieldset>
+      <span class="spacer"></span>
+      <${PanelButton} panel="terms" icon="book" state=${state} actions=${actions}>
+        ${count ? text("terms.count", { count }) : text("terms")}
+      <//>
+      <${PanelButton} panel="history" icon="clock" state=${state} actions=${actions}>${text("history")}<//>
+    </div>
+    ${state.panel === "terms" && html`<${TermsPanel} state=${state} actions=${actions} text=${text} />`}
+    ${state.panel === "history" && html`<${HistoryPanel} state=${state} actions=${actions} text=${text} />`}
+  `;
+}
+
+function PanelButton({ panel, icon, state, actions, children }) {
+  const isOpen = state.panel === panel;
+  return html`<button id=${`${panel}-button`} class="button" type="button" aria-expanded=${String(isOpen)} aria-controls=${isOpen ? `${panel}-panel` : undefined} onClick=${() => actions.openPanel(panel)}>
+    <${Icon} name=${icon} />${children}
+  </button>`;
+}
+
 /** The terms: those of the present languages, of any, and of others; their files; the key's glossaries. */
-export function TermsPanel({ state, actions, text }) {
+function TermsPanel({ state, actions, text }) {
   const { terms, imported, interfaceLanguage } = state;
   const pairName = ({ from, to }) => [from, to].map((tag) => (tag ? languageName(tag, interfaceLanguage) : text("terms.any"))).join(" → ");
   const groups = {};
@@ -29,19 +62,26 @@ export function TermsPanel({ state, actions, text }) {
     ${tables.any.length > 0 && html`<div id="terms-any"><p class="hint">${text("terms.any.hint")}</p>${tables.any}</div>`}
     ${tables.others.length > 0 && html`<details id="other-terms"><summary>${text("terms.others")}</summary>${tables.others}</details>`}
     <div class="options">
-      <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${() => addTerm(actions, state)}>
+      <button id="add-term" class="button outlined" type="button" disabled=${terms.length >= MAX_KEPT_TERMS} onClick=${actions.addTerm}>
         <${Icon} name="plus" />${text("terms.add")}
       </button>
       <label class="button outlined file">${text("terms.import")}<input id="import-terms" class="visually-hidden" type="file" accept=".csv,.tsv,.txt" onChange=${(event) => importFile(event, actions)} /></label>
-      ${["csv", "tsv"].map(
-        (kind) => html`<button id=${`export-${kind}`} class="button" type="button" disabled=${!terms.length} onClick=${() => actions.exportTerms(kind)}>
+      ${terms.length > 0 &&
+      ["csv", "tsv"].map(
+        (kind) => html`<a id=${`export-${kind}`} class="button" download=${`terms.${kind}`} href=${fileAddress(state, kind)}>
           ${text("terms.export", { kind: kind.toUpperCase() })}
-        </button>`,
+        </a>`,
       )}
     </div>
-    <p id="terms-imported" class="hint" role="status">${imported && text("terms.imported", imported)}</p>
+    <p id="terms-imported" class="hint" role="status">${imported && text(imported.words, imported)}</p>
     <${Glossaries} state=${state} actions=${actions} text=${text} />
   </section>`;
+}
+
+// TSV has no place for languages: it gets the terms of the present ones.
+function fileAddress(state, kind) {
+  const terms = kind === "csv" ? state.terms : state.terms.filter((each) => isFor(each, state));
+  return `data:text/plain;charset=utf-8,${encodeURIComponent(termFile(terms, kind))}`;
 }
 
 function Glossaries({ state, actions, text }) {
@@ -83,14 +123,8 @@ async function importFile({ target }, actions) {
   target.value = ""; // the same file can be chosen again
 }
 
-function addTerm(actions, state) {
-  const index = state.terms.length;
-  actions.addTerm();
-  requestAnimationFrame(() => document.getElementById(`term-${index}`)?.focus());
-}
-
 /** The history, if its user wants one. */
-export function HistoryPanel({ state, actions, text }) {
+function HistoryPanel({ state, actions, text }) {
   return html`<section id="history-panel" class="card panel" aria-labelledby="history-title">
     <h2 id="history-title">${text("history")}</h2>
     <label class="check">

@@ -1,6 +1,6 @@
 // The pane for the text.
 
-import { Fragment, html } from "../../common/view.js";
+import { html } from "../../common/view.js";
 import { insertText } from "../elements.js";
 import { languageName, textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
@@ -16,7 +16,7 @@ export function SourcePane({ state, actions, text }) {
       dir=${state.format === "html" ? "ltr" : textDirection(state.text, language)} placeholder=${text(`source.placeholder.${state.format}`)}
       spellcheck="true" autocomplete="off" aria-describedby="character-count" value=${state.text}
       onInput=${(event) => noteInput(event, actions)} onCompositionEnd=${(event) => actions.typeText(event.target.value, false)}
-      onPaste=${(event) => paste(event, state, actions)} onScroll=${scrollTranslation}></textarea>
+      onPaste=${(event) => paste(event, state, actions)}></textarea>
     ${state.text &&
     html`<${IconButton} id="clear" icon="clear" place="corner" title=${text("clear")} onClick=${actions.clearText} />`}
     <div class="pane-foot">
@@ -60,13 +60,13 @@ function Count({ state, text }) {
   const count = characterCount(state.text);
   const format = new Intl.NumberFormat(state.interfaceLanguage);
   const isOver = isTooLong(state);
-  return html`<${Fragment}>
+  return html`
     <p id="character-count" class=${isOver ? "count over" : "count"}>
       <span class="visually-hidden">${text("count.label")} </span>
       ${text("count", { count: format.format(count), limit: format.format(limit) })}
     </p>
     <p id="too-long" class=${isOver ? "count over" : "visually-hidden"} role="status">${isOver ? text("count.over") : ""}</p>
-  <//>`;
+  `;
 }
 
 function paste(event, state, actions) {
@@ -91,20 +91,8 @@ function noteInput({ target, inputType, isComposing }, actions) {
   else actions.typeText(target.value, isComposing);
 }
 
-// Both panes show about the same part of a long text.
-function scrollTranslation({ target: source }) {
-  const translation = document.getElementById("translation");
-  const hidden = source.scrollHeight - source.clientHeight;
-  if (!translation || hidden <= 0) return;
-  translation.scrollTop = (source.scrollTop / hidden) * (translation.scrollHeight - translation.clientHeight);
-}
-
 function chooseLanguage() {
   const select = document.getElementById("source-language");
   select.focus();
-  try {
-    select.showPicker();
-  } catch {
-    // a browser without it: the focus is enough
-  }
+  select.showPicker?.();
 }

@@ -3,13 +3,15 @@
 import { Component, html } from "../../common/view.js";
 import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
-import { isDone, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
+import { isDone, isSameRequest, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";
+import { MAX_LINKED_CHARS } from "../logic/texts.js";
 import { MAX_COUNTDOWN_SECONDS } from "../translator.js";
 import { Icon, IconButton } from "./icons.js";
-import { Others, OthersButton } from "./other_translations.js";
 
 const SECOND_MS = 1000;
+/** Three more translations of a longer text are a long wait, and nobody compares them. */
+const MAX_CHARS = 1000;
 
 export function TargetPane({ state, actions, text }) {
   return html`<div class="pane target">
@@ -137,7 +139,7 @@ function Tools({ state, actions, text }) {
       ${text("preview")}
     </button>`}
     <${Tool} id="copy" icon="copy" name="copy" disabled=${!isWhole} isDone=${copied === "translation"} onClick=${actions.copyTranslation} text=${text} />
-    <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || !actions.canLink(state.text)} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
+    <${Tool} id="copy-link" icon="link" name="copy.link" disabled=${!state.text.trim() || state.text.length > MAX_LINKED_CHARS} isDone=${copied === "link"} onClick=${actions.copyLink} text=${text} />
     <${Tool} id="copy-curl" icon="terminal" name="copy.curl" disabled=${!state.text.trim()} isDone=${copied === "curl"} onClick=${actions.copyCurl} text=${text} />
     <span class="visually-hidden" role="status">${copied ? text("copied") : ""}</span>
   </div>`;
@@ -145,4 +147,34 @@ function Tools({ state, actions, text }) {
 
 function Tool({ icon, name, isDone, text, ...attributes }) {
   return html`<${IconButton} icon=${isDone ? "check" : icon} title=${text(isDone ? "copied" : name)} label=${text(name)} ...${attributes} />`;
+}
+
+function OthersButton({ state, actions, text }) {
+  const isOffered = isDone(state) && state.translation.result.model && state.format === "text" && state.text.length <= MAX_CHARS;
+  if (!isOffered) return null;
+  const others = present(state);
+  const isComing = Boolean(others && !others.texts);
+  const press = () => isComing || (others ? actions.hideOthers() : actions.askOthers());
+  return html`<button id="other-translations" class="button small" type="button" aria-expanded=${String(Boolean(others))} aria-disabled=${String(isComing)} onClick=${press}>
+    ${text(isComing ? "status.busy" : "others")}
+  </button>`;
+}
+
+function Others({ state, actions, text }) {
+  const { texts, problem } = present(state) ?? {};
+  const { target } = state;
+  const words = texts && (problem ? problemText(problem, text, state.isOnline) : texts.length === 0 && text("others.none"));
+  return html`<div class="others" role="status">
+    ${words && html`<p class="hint">${words}</p>`}
+    ${texts?.length > 0 &&
+    html`<ul id="others" class="entries" aria-label=${text("others")} lang=${target} dir=${directionOf(target)}>
+      ${texts.map((each, index) => html`<li><button class="entry" type="button" onClick=${() => actions.useOther(index)}>${each}</button></li>`)}
+    </ul>`}
+  </div>`;
+}
+
+// Those of the text that is there now.
+function present(state) {
+  const { others } = state;
+  return others && isDone(state) && isSameRequest(others.request, state.translation.request) ? others : null;
 }
