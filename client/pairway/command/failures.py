@@ -32,7 +32,11 @@ class UsageError(PairwayError):
 
 
 class FailedError(PairwayError):
-    """A part of the work failed, which was said before."""
+    """A part of the work failed, which was said before; ``code``: all of it did."""
+
+    def __init__(self, code: ExitCode | None = None) -> None:
+        super().__init__("A part of the work failed.")
+        self.code = code or ExitCode.FAILED
 
 
 # In this order: a subclass stands above its base.

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import PairwayError
 from ..version import __version__
-from . import reads
+from . import glossaries, reads, status, translate
 from .failures import ExitCode, FailedError, exit_code_of
 from .output import print_error, print_line
 from .server_options import Ca, KeyFile, Profile, Server, Url, epilog_of, new_group
@@ -27,8 +27,8 @@ def main() -> None:
             stream.reconfigure(encoding="utf-8")  # whatever the locale is
     try:
         build_app()(prog_name="pairway")
-    except FailedError:
-        sys.exit(ExitCode.FAILED)
+    except FailedError as error:
+        sys.exit(error.code)
     except PairwayError as error:
         print_error(str(error))
         sys.exit(exit_code_of(error))
@@ -41,7 +41,8 @@ def build_app() -> typer.Typer:
     """Return the program with all its commands."""
     app = new_group()
     app.callback(invoke_without_command=True, epilog=epilog_of(*EXAMPLES))(_program)
-    reads.register(app)
+    for each in (translate, reads, glossaries, status):
+        each.register(app)
     return app
 
 

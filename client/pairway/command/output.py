@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 # A table in a pipe is cut nowhere; a line is as long as its longest cells.
@@ -48,3 +50,26 @@ def table_of(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
     for row in rows:
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
     return table
+
+
+@contextmanager
+def progress_bar(total: int, unit: str) -> Generator[Callable[[], None]]:
+    """Show progress on a terminal, nothing in a pipe; the block calls what it gets for each part."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console  # noqa: PLC0415 -- as above
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    began = time.monotonic()
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task, done = progress.add_task("", total=total), 0
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            rate = done / max(time.monotonic() - began, 0.001)
+            progress.update(task, advance=1, description=f"{done} of {total} {unit}, {rate:.1f}/s, left")
+
+        yield advance

@@ -8,14 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
+from ..async_client import AsyncClient
 from ..client import Client
 from ..transport import DEFAULT_TIMEOUT
 from .failures import UsageError
 
+AnyClient = TypeVar("AnyClient", Client, AsyncClient)
 MAX_KEY_FILE_BYTES: Final = 8192
 
 Url = Annotated[str | None, typer.Option("--url", help="Address of the server.  [env: PAIRWAY_URL]", metavar="URL")]
@@ -45,9 +47,16 @@ class Server:
         Raises:
             PairwayError: an option, the environment or a profile cannot be used.
         """
+        return self._client(Client, timeout, key)
+
+    def async_client(self, *, timeout: float) -> AsyncClient:
+        """Return a client for an event loop, as ``client``."""
+        return self._client(AsyncClient, timeout, None)
+
+    def _client(self, kind: type[AnyClient], timeout: float, key: str | None) -> AnyClient:
         if self.key_file is not None:
             key = _key_in(self.key_file)
-        return Client(self.url, key, profile=self.profile, timeout=timeout, verify=_trusting(self.ca))
+        return kind(self.url, key, profile=self.profile, timeout=timeout, verify=_trusting(self.ca))
 
 
 def _key_in(path: Path) -> str:

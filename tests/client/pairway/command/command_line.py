@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,10 +30,13 @@ class Program:
 
     def __call__(self, *arguments: str, given: str = "") -> Ended:
         self.patch.setattr(sys, "argv", ["pairway", *arguments])
-        self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
         self.capture.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
+        with tempfile.TemporaryFile() as file:
+            file.write(given.encode())
+            file.seek(0)
+            self.patch.setattr(sys, "stdin", io.TextIOWrapper(file))
+            with pytest.raises(SystemExit) as ended:
+                main()
         printed = self.capture.readouterr()
         return Ended(_code(ended.value.code), printed.out, printed.err)
 
