@@ -32,7 +32,7 @@ class UsageError(PairwayError):
 
 
 class FailedError(PairwayError):
-    """A part of the work failed, which was said before; ``code``: all of it did."""
+    """Parts of the work failed, as was said before."""
 
     def __init__(self, code: ExitCode | None = None) -> None:
         super().__init__("A part of the work failed.")

@@ -59,7 +59,7 @@ def list_glossaries(
 
 
 def create(server: Server, name: str, file: File = None, *, source: Source = None, target: Target = None) -> None:
-    """Create a glossary, with the entries of a file if there is one."""
+    """Create a glossary, with entries of a file."""
     entries = None if file is None else _entries(file, source, target)
     with server.client() as client:
         print_line(client.create_glossary(name, entries).id)
@@ -97,7 +97,7 @@ def delete(server: Server, which: Which) -> None:
 
 
 def glossary_named(client: Client, name: str) -> Glossary:
-    """Return the glossary of an id, or of a name that is its alone.
+    """Return the glossary of an id or name.
 
     Raises:
         UsageError: there is none, or there are several.

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .inputs import read_arguments, read_file, read_stdin
 from .output import print_json, print_table
 from .server_options import Server, command
+from .translation.inputs import read_arguments, read_file, read_stdin
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

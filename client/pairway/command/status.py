@@ -1,4 +1,4 @@
-"""The command `status`: the fleet, live on a terminal, once in a pipe."""
+"""Status: the fleet, live on a terminal, once in a pipe."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from .failures import UsageError
-from .inputs import decoded_text, read_bytes
+from .translation.inputs import decoded_text, read_bytes
 
 Terms = Mapping[str, str]
 _TAG: Final = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -36,7 +36,10 @@ def read_terms(path: Path, source: str | None, targets: Sequence[str]) -> dict[s
 
 
 def _csv_entries(text: str, path: Path, source: str | None, targets: Sequence[str]) -> list[dict[str, str]]:
-    """Return terms by language of each row; without a first row of languages there are two columns."""
+    """Return terms by language of each row.
+
+    Without a first row of languages there are two columns.
+    """
     rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
     first = [cell.strip() for cell in rows[0]] if rows else []
     if all(map(_TAG.fullmatch, first)) and any(_fits(cell, target) for cell in first[1:] for target in targets):
@@ -49,7 +52,7 @@ def _csv_entries(text: str, path: Path, source: str | None, targets: Sequence[st
 
 
 def _tbx_entries(content: bytes, path: Path) -> list[dict[str, str]]:
-    """Return the first term of each language of each entry, of TBX 2 and 3."""
+    """Return each entry's first term by language; TBX 2 and 3."""
     try:
         root = ET.fromstring(content)  # noqa: S314 -- the user's own file; expat bounds what entities become
     except ET.ParseError as error:
@@ -86,7 +89,7 @@ def _is_source(tag: str, source: str | None, target: str) -> bool:
 
 
 def _fits(tag: str, wanted: str) -> bool:
-    """Say whether a column is of a language: the same, or the one without a region."""
+    """Say whether a column is of a language, whatever the region."""
     return tag.lower() in {wanted.lower(), wanted.lower().partition("-")[0]} or tag.lower().startswith(
         f"{wanted.lower()}-"
     )

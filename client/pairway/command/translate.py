@@ -15,7 +15,11 @@ from ..translate_call import Format, Priority, TranslateOptions
 from ..transport import DEFAULT_TIMEOUT
 from .failures import UsageError
 from .glossaries import glossary_named
-from .inputs import (
+from .output import print_json, print_line, print_table, progress_bar
+from .reads import AsJson
+from .server_options import Server, command
+from .terms_file import read_terms
+from .translation.inputs import (
     DEFAULT_OUT,
     Inputs,
     Job,
@@ -26,14 +30,10 @@ from .inputs import (
     read_stdin,
     split_targets,
 )
-from .output import print_json, print_line, print_table, progress_bar
-from .progress_file import ProgressFiles
-from .reads import AsJson
-from .report import Report
-from .runs import Run, translate_files, translate_lines
-from .server_options import Server, command
-from .terms_file import read_terms
-from .translator import Translator
+from .translation.progress_file import ProgressFiles
+from .translation.report import Report
+from .translation.runs import Run, translate_files, translate_lines
+from .translation.translator import Translator
 
 # The API's bound of a request; more are for a glossary.
 MAX_TERMS: Final = 256

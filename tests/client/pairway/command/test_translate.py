@@ -50,6 +50,10 @@ def texts_of(fake: FakeReplica) -> list[str]:
     return sorted(text for body in bodies for text in ([body] if isinstance(body, str) else body))
 
 
+def found(folder: Path, pattern: str) -> list[Path]:
+    return list(folder.glob(pattern))
+
+
 def write(folder: Path, **texts: str) -> None:
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text)
@@ -104,10 +108,10 @@ async def test_second_run_does_only_what_changed(
     assert "1 files translated, 1 were done before" in ended.err
     assert texts_of(fake) == ["Good evening"]
     assert (tmp_path / "a.de.md").read_text() == "corrected by hand"
-    assert not list(tmp_path.glob("*.de.de.md"))
+    assert not found(tmp_path, "*.de.de.md")
 
 
-async def test_missing_output_is_made_again(run: Program, running: RunningProxy, tmp_path: Path) -> None:
+async def test_missing_output_is_written_again(run: Program, running: RunningProxy, tmp_path: Path) -> None:
     assert running
     write(tmp_path, a="Hello")
     for _ in range(2):
@@ -156,16 +160,16 @@ async def test_interrupted_run_goes_on(running: RunningProxy, run: Program, fake
         (tmp_path / f"{number}.txt").write_text(f"Text {number}")
     fake.translate = Script(delay=0.1)
     program = await _started(running, "*.txt", "--to", "de", "--from", "en")
-    await wait_until(lambda: len(list(tmp_path.glob("*.de.txt"))) > 5, 30, "some outputs")
+    await wait_until(lambda: len(found(tmp_path, "*.de.txt")) > 5, 30, "some outputs")
     program.send_signal(signal.SIGINT)
     await program.communicate()
     assert program.returncode == 130
-    assert not list(tmp_path.glob(".*.part"))
-    whole = {path.name for path in tmp_path.glob("*.de.txt")}
-    assert all(path.read_text().startswith("[en>de by fake] Text") for path in tmp_path.glob("*.de.txt"))
+    assert not found(tmp_path, ".*.part")
+    whole = found(tmp_path, "*.de.txt")
+    assert all(path.read_text().startswith("[en>de by fake] Text") for path in whole)
     fake.requests.clear()
     assert (await translate(run, "*.txt", "--to", "de", "--from", "en")).code == 0
-    assert len(list(tmp_path.glob("*.de.txt"))) == 40
+    assert len(found(tmp_path, "*.de.txt")) == 40
     assert len(texts_of(fake)) == 40 - len(whole)
 
 

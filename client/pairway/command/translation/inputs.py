@@ -11,8 +11,8 @@ from glob import glob
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ..translate_call import Format
-from .failures import UsageError
+from ...translate_call import Format
+from ..failures import UsageError
 from .progress_file import ProgressFiles
 
 STDIN: Final = "-"
@@ -34,7 +34,7 @@ _FIELD: Final = re.compile(r"\{(\w*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What to translate: texts, or files, or the standard input."""
+    """Texts, or files, or the standard input."""
 
     texts: Sequence[str] = ()
     files: Sequence[Path] = ()
@@ -52,7 +52,7 @@ class Job:
 
 
 def read_arguments(arguments: Sequence[str], *, only_texts: bool, is_terminal: bool) -> Inputs:
-    """Say what the arguments are; raise UsageError where they could mean two things."""
+    """Say what arguments are; raise UsageError if that is unclear."""
     if not arguments and is_terminal:
         raise UsageError("There is nothing to translate: give a text, files, or - for the standard input.")
     if not arguments or list(arguments) == [STDIN]:
@@ -72,7 +72,7 @@ def read_arguments(arguments: Sequence[str], *, only_texts: bool, is_terminal: b
 
 
 def _files_of(argument: str) -> list[Path]:
-    """Return the files that an argument names, none if it is a text."""
+    """Return the files that an argument names, none for a text."""
     if argument == STDIN:
         raise UsageError("- is the standard input, which cannot be translated together with others.")
     if os.path.lexists(argument):
@@ -91,7 +91,9 @@ def _files_of(argument: str) -> list[Path]:
 def plan(
     files: Iterable[Path], targets: Sequence[str], out: str, known: Format | None, earlier: ProgressFiles
 ) -> list[Job]:
-    """Return a job for each file and target; outputs of earlier runs are no inputs.
+    """Return a job for each file and target.
+
+    Outputs of earlier runs are no inputs.
 
     Raises:
         UsageError: a file cannot be translated, or an output would destroy something.
@@ -131,7 +133,7 @@ def _output(path: Path, target: str, out: str) -> Path:
 
 
 def decoded_text(content: bytes, name: object) -> str:
-    """Return a text from its bytes; raise UsageError if they are not UTF-8."""
+    """Return bytes as text; raise UsageError if not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -153,7 +155,7 @@ def read_file(path: Path) -> str:
 
 
 def read_stdin() -> str:
-    """Return the text of the standard input; raise UsageError if it has none."""
+    """Return the standard input's text; raise UsageError if it has none."""
     return decoded_text(_bounded(sys.stdin.buffer, "The input"), "The input")
 
 

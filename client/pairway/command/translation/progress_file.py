@@ -13,7 +13,7 @@ NAME: Final = ".pairway-progress.jsonl"
 
 
 def digest_of(content: bytes, options: Mapping[str, Any]) -> str:
-    """Return the digest of an input and of the options that change its translation."""
+    """Return the digest of an input and its options."""
     digest = hashlib.sha256(json.dumps(options, sort_keys=True).encode() + b"\n")
     digest.update(content)
     return digest.hexdigest()
@@ -57,7 +57,7 @@ class ProgressFiles:
 
 
 def _read(path: Path) -> dict[str, str]:
-    """Return digests by name; what cannot be read was cut, and is done again."""
+    """Return digests by name, without lines that were cut."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -1,35 +1,35 @@
-"""Runs: files one beside the other, and lines of a pipe as they come."""
+"""Runs: several files at once, and lines as they come."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
-from ..answers import Translation
-from ..errors import PairwayError
-from ..translate_call import DEFAULT_CONCURRENCY, TranslateOptions
-from .failures import UsageError
+from ...answers import Translation
+from ...errors import PairwayError
+from ...translate_call import DEFAULT_CONCURRENCY, TranslateOptions
+from ..failures import UsageError
+from ..output import print_json, print_line
 from .inputs import Job, decoded_text, read_bytes
-from .output import print_json, print_line
 from .progress_file import ProgressFiles, digest_of
 from .report import Report, lines_of, members_of
 from .translator import Translator
 
 # Lines of one request: few, so that an answer comes soon.
 LINES_AT_ONCE: Final = 32
+Answers = asyncio.Task[list[list[Translation]]]
 READ_BYTES: Final = 1 << 16
 MAX_LINE_BYTES: Final = 2 << 20
 
 
 @dataclass(slots=True)
 class Run:
-    """What all parts of a run share; ``options`` are those of each target."""
+    """Parts that a run's translations share; ``options`` are by target."""
 
     translator: Translator
     options: Mapping[str, TranslateOptions]
@@ -101,36 +101,36 @@ async def together(work: Iterator[Awaitable[None]]) -> None:
 
 
 async def translate_lines(run: Run, descriptor: int) -> None:
-    """Translate each line of a pipe, and print each answer in order once it is there."""
-    waiting = deque[tuple[int, asyncio.Task[list[list[Translation]]]]]()
-    number = 1
+    """Translate each line of a pipe; print answers in order.
 
-    async def show_first() -> None:
-        first, task = waiting.popleft()
-        for place, translations in enumerate(await task, first):
-            run.show(f"line {place}", translations)
+    Raises:
+        PairwayError: the server refused or is away, or a line is no text.
+    """
+    asked = asyncio.Queue[tuple[int, Answers] | UsageError | None](maxsize=DEFAULT_CONCURRENCY)
 
-    lines = batches_of_lines(descriptor)
-    following = asyncio.ensure_future(anext(lines, None))
+    async def ask() -> None:
+        number = 1
+        try:
+            async for batch in batches_of_lines(descriptor):
+                await asked.put((number, asyncio.create_task(run.translated(batch))))
+                number += len(batch)
+            await asked.put(None)
+        except UsageError as error:
+            await asked.put(error)
+
+    asking = asyncio.create_task(ask())
     try:
-        while following is not None or waiting:
-            room = following is not None and len(waiting) < DEFAULT_CONCURRENCY
-            await asyncio.wait(
-                [*([following] if room and following else []), *([waiting[0][1]] if waiting else [])],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if room and following is not None and following.done():
-                batch = following.result()
-                following = None
-                if batch is not None:
-                    waiting.append((number, asyncio.create_task(run.translated(batch))))
-                    number += len(batch)
-                    following = asyncio.ensure_future(anext(lines, None))
-            if waiting and waiting[0][1].done():
-                await show_first()
+        while (each := await asked.get()) is not None:
+            if isinstance(each, UsageError):
+                raise each
+            for place, translations in enumerate(await each[1], each[0]):
+                run.show(f"line {place}", translations)
     finally:
-        for task in [*([following] if following else []), *(task for _, task in waiting)]:
+        asking.cancel()
+        rest = [each[1] for _ in range(asked.qsize()) if isinstance(each := asked.get_nowait(), tuple)]
+        for task in rest:
             task.cancel()
+        await asyncio.gather(asking, *rest, return_exceptions=True)
 
 
 async def batches_of_lines(descriptor: int) -> AsyncIterator[list[str]]:
@@ -156,7 +156,7 @@ async def batches_of_lines(descriptor: int) -> AsyncIterator[list[str]]:
 
 
 def read_batches(descriptor: int) -> Iterator[list[str]]:
-    """Yield whole lines as they are read; raise UsageError if one is no text."""
+    """Yield lines as they are read; raise UsageError for non-text."""
     rest, number = b"", 0
     while block := os.read(descriptor, READ_BYTES):
         *lines, rest = (rest + block).split(b"\n")

@@ -1,4 +1,4 @@
-"""Report: what a run did: results as JSON, failures, and a summary of warnings."""
+"""Report: results as JSON, failures, and a summary of warnings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..answers import Translation
-from ..errors import PairwayError, ProblemError
-from .failures import FailedError, exit_code_of
-from .output import print_error
+from ...answers import Translation
+from ...errors import PairwayError, ProblemError
+from ..failures import FailedError, exit_code_of
+from ..output import print_error
 
 # Warnings that are printed with their place; of the others the codes are counted.
 MAX_SHOWN: Final = 20
 
 
 class Report:
-    """What came of a run's translations; failures are printed as they happen."""
+    """Results of a run; failures are printed as they happen."""
 
     def __init__(self) -> None:
         self.done = 0

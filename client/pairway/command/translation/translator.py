@@ -1,4 +1,4 @@
-"""Translator: texts to translations, and patience with a server that is away or full."""
+"""Translator: texts to translations, and how long to wait for a server."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..answers import Translation
-from ..async_client import AsyncClient
-from ..errors import (
+from ...answers import Translation
+from ...async_client import AsyncClient
+from ...errors import (
     AnswerError,
     DeadlineError,
     KeyRefusedError,
@@ -24,7 +24,7 @@ from ..errors import (
     UnreachableError,
     UnsupportedError,
 )
-from ..translate_call import TranslateOptions
+from ...translate_call import TranslateOptions
 
 # Seconds between two looks at a server that is away; one that says when to come back is asked then.
 PAUSE: Final = 2.0
@@ -57,7 +57,7 @@ class Translator:
         self._heard_at = self.now()
 
     async def translate(self, texts: Sequence[str], to: str, options: TranslateOptions) -> list[Translation]:
-        """Return a translation for each text; of those that failed it has the error.
+        """Return a translation for each text; a failed one has its error.
 
         Raises:
             PairwayError: no text could be translated now.
