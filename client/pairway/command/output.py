@@ -54,7 +54,7 @@ def table_of(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
 
 @contextmanager
 def progress_bar(total: int, unit: str) -> Generator[Callable[[], None]]:
-    """Show progress on a terminal; the block calls its value for each part."""
+    """Show progress on a terminal; the block calls it for each part."""
     if not sys.stderr.isatty():
         yield lambda: None
         return

@@ -78,7 +78,7 @@ def lines_of(members: dict[str, Any]) -> list[str]:
     """Return the lines above the tables: the status, and what is wrong."""
     with understood():
         issues = [f"{each['level']}: {each['code']} {each['subject']}" for each in members["issues"]]
-        head = f"{members['status']}, {len(members['proxies'])} proxies, version {members['version']}"
+        head = f"{members['status']}, proxies: {len(members['proxies'])}, version {members['version']}"
     return [head, *issues]
 
 

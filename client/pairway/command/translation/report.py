@@ -54,7 +54,7 @@ class Report:
             print_error(line)
         if sum(self._codes.values()) > len(self._shown):
             print_error("warnings: " + ", ".join(f"{code} {count}" for code, count in self._codes.most_common()))
-        if self.failed or self.skipped:
+        if self.skipped or (self.failed and self.done + self.failed > 1):
             skipped = f", {self.skipped} were done before" if self.skipped else ""
             print_error(f"{self.done} {unit} translated{skipped}, {self.failed} failed")
         if self._first is not None:
