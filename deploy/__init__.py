@@ -1,6 +1,7 @@
 """Installs and starts Pairway; imports ``shared``, of the servers only their settings.
 
 - ``environment``: makes the virtual environment match the locks; needs only a system Python.
+- ``client_command``: puts the command `pairway` into the environment.
 - ``lockfiles``: reads the locks, and compares an environment with them.
 - ``pip_settings``: translates pip's configuration into uv's variables.
 - ``bytecode``: compiles the installed libraries, what the servers import first.

@@ -31,7 +31,7 @@ RUN useradd --uid 10001 --user-group --home-dir /compiled --shell /usr/sbin/nolo
 
 FROM base AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/lockfiles.py deploy/
+COPY deploy/__init__.py deploy/client_command.py deploy/lockfiles.py deploy/
 COPY requirements/pip.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
@@ -55,7 +55,8 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
     PIP_CONFIG_FILE=/wheels/pip.conf /venv/bin/pip install --require-hashes --no-deps \
         --find-links /wheels -r "requirements/apiserver-$BUILD.txt" \
     && if [ "$BUILD" = cpu ]; then set -- requirements/torch-cpu.txt; else set --; fi \
-    && /venv/bin/python -m deploy.lockfiles "$@" "requirements/apiserver-$BUILD.txt"
+    && /venv/bin/python -m deploy.lockfiles "$@" "requirements/apiserver-$BUILD.txt" \
+    && /venv/bin/python deploy/client_command.py /app/client
 
 FROM base
 COPY --from=environment /venv /venv
@@ -67,6 +68,7 @@ COPY models/en-fr models/en-fr
 COPY models/en-es models/en-es
 COPY deploy/models deploy/models
 COPY shared shared
+COPY client/pairway client/pairway
 COPY apiserver apiserver
 ENV PATH=/venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \

@@ -103,6 +103,7 @@ class Environment:
             self._create()
             # Files of uv's cache are links to the environment's, and have the same damage.
             self._install_packages({**os.environ, "PIP_NO_CACHE_DIR": "1"})
+        self._run("deploy/client_command.py", "client")
         with step("compiling what the servers import"):
             self._run("deploy/bytecode.py", "imported")
         stamp.write_text(json.dumps(self.stamp()))

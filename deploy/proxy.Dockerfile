@@ -8,7 +8,7 @@ FROM scratch AS wheels
 
 FROM $PYTHON_IMAGE AS environment
 WORKDIR /build
-COPY deploy/__init__.py deploy/lockfiles.py deploy/
+COPY deploy/__init__.py deploy/client_command.py deploy/lockfiles.py deploy/
 COPY requirements/pip.txt requirements/proxy.txt requirements/
 RUN --mount=type=bind,from=wheels,target=/wheels \
     --mount=type=cache,target=/root/.cache/pip \
@@ -16,13 +16,15 @@ RUN --mount=type=bind,from=wheels,target=/wheels \
     python -m venv /venv \
     && /venv/bin/pip install --require-hashes --find-links /wheels -r requirements/pip.txt \
     && /venv/bin/pip install --require-hashes --no-deps --find-links /wheels -r requirements/proxy.txt \
-    && /venv/bin/python -m deploy.lockfiles requirements/proxy.txt
+    && /venv/bin/python -m deploy.lockfiles requirements/proxy.txt \
+    && /venv/bin/python deploy/client_command.py /app/client
 
 FROM $PYTHON_IMAGE
 RUN useradd --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin pairway
 COPY --from=environment /venv /venv
 WORKDIR /app
 COPY shared shared
+COPY client/pairway client/pairway
 COPY proxy proxy
 COPY web web
 COPY docs/operations docs/operations

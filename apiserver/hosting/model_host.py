@@ -31,7 +31,7 @@ from apiserver.translation.running_model import RunningModel
 from apiserver.translation.translator import Translator
 from shared.languages import LanguagePair
 from shared.protocol.errors import PairUnavailableError
-from shared.protocol.report import ModelReport, PairReport
+from shared.protocol.report import ENGINE_STALLED, ModelReport, PairReport
 from shared.runtime.background import Loop
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,6 @@ DIED: Final = "its engine died and is being restarted"
 HANGS: Final = "its engine hung and is being restarted"
 STARTING: Final = "the engine is starting"
 CANARY_RUNNING: Final = "its canary translation is running"
-STALLED: Final = "its engine stands still"
 
 
 # Starts a model's engine; the real one is ``VllmEngine.start``.
@@ -301,13 +300,13 @@ class ModelHost:
 
     async def _suspect(self, translator: Translator, silence: float) -> None:
         await self._cancel_task()
-        self._reasons = dict.fromkeys(self.entry.all_pairs, STALLED)
+        self._reasons = dict.fromkeys(self.entry.all_pairs, ENGINE_STALLED)
         self._update_ready_metric()
         log.error(
             "engine stands still; if its steps are only long, raise APISERVER_STALL_SECONDS",
             extra={"model": self.entry.name, "silent_for": round(silence, 1)},
         )
-        self._task = self._canary_task(translator, STALLED)
+        self._task = self._canary_task(translator, ENGINE_STALLED)
 
     async def _stop_lost_engine(self, translator: Translator, reason: str) -> None:
         self._translator = None

@@ -13,6 +13,7 @@
 - ``event_stream``: the events of a streamed translation.
 - ``answers``, ``errors``: what calls return and raise.
 - ``settings``, ``version``: address and key; the client's version.
+- ``command/``: the command `pairway`.
 """
 
 from .answers import (

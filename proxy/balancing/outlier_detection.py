@@ -40,10 +40,7 @@ def failing_replicas(local_stats: LocalStats, pair: LanguagePair, snapshot: Snap
     if pair_stats is None:
         return []
     return [
-        url
-        for url in snapshot.ready[pair]
-        if (stats := pair_stats.replicas.get(url)) is not None
-        and (stats.is_stalled or (stats.is_out and stats.failures))
+        url for url in snapshot.ready[pair] if (stats := pair_stats.replicas.get(url)) is not None and stats.is_failing
     ]
 
 

@@ -8,7 +8,7 @@ from math import exp
 from random import Random
 from typing import Final, NamedTuple
 
-from proxy.balancing.circuit_breaker import CircuitBreaker, CircuitPermit
+from proxy.balancing.circuit_breaker import BreakerState, CircuitBreaker, CircuitPermit
 from proxy.call import RequestCost
 from proxy.fleet.replica import Replica
 from shared.languages import LanguagePair
@@ -25,6 +25,8 @@ PENALTY_SECONDS: Final = 1.0
 PENALTY_LIFE_SECONDS: Final = 5.0
 # A recovered replica is warm: it gets only this last part of the slow start.
 RETURN_SECONDS: Final = 1.0
+# Canaries follow each other in less: after it none tries the replica, and its last failure says nothing of now.
+UNTRIED_SECONDS: Final = 5.0
 # The next report says whether a replica is still full.
 LONGEST_BACK_PRESSURE_SECONDS: Final = 1.0
 # Greatest age of an arriving report, which counts requests that ended meanwhile.
@@ -196,6 +198,18 @@ class PairReplicaStats:
     def is_out(self) -> bool:
         """Whether the replica gets only trials."""
         return self.breaker.opened_at is not None
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether it stalls, or fails.
+
+        It fails with an open breaker, or while canaries try it in vain.
+
+        One that is half-open and that nobody tries is ready to be tried.
+        """
+        is_tried = self._clock() < max(self.canary_due_at, self.failed_at) + UNTRIED_SECONDS
+        fails = self.breaker.state is BreakerState.OPEN or (self.is_out and is_tried)
+        return self.is_stalled or (fails and self.failures > 0)
 
     def add(self, request: InFlightRequest) -> None:
         """Count a request as in flight."""

@@ -12,6 +12,7 @@ from proxy.balancing.replica_stats import ReplicaStats
 from proxy.fleet.replica import DRAINED, Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
 from shared.protocol.priority import Lane
+from shared.protocol.report import ENGINE_STALLED
 
 # bad: callers notice it or will; warn: fewer replicas than there should be; off: intended; ok.
 Level = Literal["bad", "warn", "off", "ok"]
@@ -61,36 +62,37 @@ def diagnosis_of(replica: Replica, local_stats: LocalStats) -> Diagnosis:
     """Return what is wrong with a replica, by report and statistics."""
     stats = local_stats.replicas.get(replica.url) or ReplicaStats()
     pairs = tuple(stats.pairs.items())
+    whole = replica.report is None or replica.report.pairs.all_ready
     reported = replica.report.pairs.by_pair if replica.report else {}
     return diagnose_replica(
         replica.state,
         drained=replica.drained,
+        hung=not whole and any(each.why == ENGINE_STALLED for each in reported.values()),
         stalled=any(each.is_stalled for _, each in pairs),
-        failing=any(each.is_out for pair, each in pairs if pair in reported),
-        whole=replica.report is None or replica.report.pairs.all_ready,
-        avoided=any(each.is_out for _, each in pairs) or is_full(replica.url, local_stats),
+        failing=any(each.is_failing for pair, each in pairs if pair in reported),
+        whole=whole,
+        full=is_full(replica.url, local_stats),
     )
 
 
 def diagnose_replica(
-    state: ReplicaState, *, drained: bool, stalled: bool, failing: bool, whole: bool, avoided: bool
+    state: ReplicaState, *, drained: bool, hung: bool, stalled: bool, failing: bool, whole: bool, full: bool
 ) -> Diagnosis:
     """Return what is wrong with a replica.
 
-    ``stalled``: no progress; ``failing``: a breaker is not closed; ``whole``: all pairs are ready; ``avoided``: it gets
-    no requests.
+    ``hung``: it says that an engine stands still; ``stalled``: our requests make no progress; ``whole``: all pairs are ready.
     """
     if drained:
         return Diagnosis("off", "drained")
-    if state in _BY_STATE:
+    if state in _BY_STATE and not (hung and state is ReplicaState.STARTING):
         return _BY_STATE[state]
-    if stalled:
+    if hung or stalled:
         return Diagnosis("bad", "stalled", IssueCode.REPLICA_STALLED)
     if failing:
         return Diagnosis("bad", "failing", IssueCode.REPLICA_FAILING)
     if not whole:
         return Diagnosis("warn", "pairs-missing", IssueCode.REPLICA_PAIRS_MISSING)
-    return Diagnosis("warn", "full", IssueCode.REPLICA_FULL) if avoided else Diagnosis("ok")
+    return Diagnosis("warn", "full", IssueCode.REPLICA_FULL) if full else Diagnosis("ok")
 
 
 def diagnose_pair(*, ready: int, failing: int, expected: int | None) -> Diagnosis:
@@ -126,7 +128,9 @@ def _why_avoided(replica: Replica, snapshot: Snapshot, local_stats: LocalStats) 
         has_others = any(len(snapshot.ready.get(pair, ())) > 1 for pair in stalled)
         while_others = ", while those of other replicas do" if has_others else ""
         return f"its requests of {', '.join(map(str, stalled))} make no progress{while_others}"
-    out = [f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_out]
+    out = [
+        f"the breaker of {pair} is {each.breaker.state}: {each.failed_with}" for pair, each in pairs if each.is_failing
+    ]
     if out:
         return "; ".join(out)
     return "it is full and asked for no more requests" if is_full(replica.url, local_stats) else None

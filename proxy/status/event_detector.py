@@ -9,11 +9,8 @@ from typing import Final
 
 from proxy.fleet.replica import Replica, ReplicaState
 from proxy.fleet.snapshot import Snapshot
-from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind
+from proxy.status.fleet_event import MAX_EVENTS, FleetEvent, FleetEventKind, named
 from shared.languages import LanguagePair
-
-# Pairs that an event names; one replica may serve hundreds.
-MAX_NAMED_PAIRS: Final = 5
 
 _LOSSES: Final = {
     ReplicaState.DOWN: FleetEventKind.REPLICA_DOWN,
@@ -36,12 +33,13 @@ class OpenBreakers:
 class ReplicaHistory:
     """A replica as last observed; times are Unix seconds.
 
-    ``since``: of its state, None: as long as this proxy knows it; ``restarts``: starts of its server that this proxy saw;
+    ``since``: of its state, or of all its pairs being ready; None: as long as this proxy knows it; ``restarts``: starts of its server that this proxy saw;
     ``lost_at``: of its loss, None: unknown.
     """
 
     state: ReplicaState
     drained: bool
+    healthy: bool
     since: float | None = None
     restarts: int = 0
     was_ready: bool = False
@@ -125,7 +123,7 @@ class EventDetector:
     def _observe_replica(self, url: str, replica: Replica) -> None:
         observed = self.replicas.get(url)
         if observed is None:
-            observed = self.replicas[url] = ReplicaHistory(replica.state, replica.drained)
+            observed = self.replicas[url] = ReplicaHistory(replica.state, replica.drained, replica.is_healthy)
             # Others have seen it ready, and this proxy not when it was lost.
             observed.was_ready = observed.was_lost = replica.state is ReplicaState.DOWN and replica.report is not None
         if replica.drained is not observed.drained:
@@ -140,9 +138,10 @@ class EventDetector:
             self._add(_LOSSES[replica.state], url, replica.why)
             if not observed.was_lost:
                 observed.was_lost, observed.lost_at = True, self._clock()
-        if self.has_started and (replica.state, replica.drained) != (observed.state, observed.drained):
+        now = replica.state, replica.drained, replica.is_healthy
+        if self.has_started and now != (observed.state, observed.drained, observed.healthy):
             observed.since = self._clock()
-        observed.state, observed.drained = replica.state, replica.drained
+        observed.state, observed.drained, observed.healthy = now
         replica_id = replica.report and replica.report.replica_id
         observed.restarts += replica_id != observed.replica_id is not None
         observed.replica_id = replica_id
@@ -175,7 +174,4 @@ class EventDetector:
 
 
 def _named(pairs: Iterable[LanguagePair]) -> str:
-    """Return the first pairs' labels, and the number of the others."""
-    labels = [str(pair) for pair in sorted(pairs)]
-    more = f" and {len(labels) - MAX_NAMED_PAIRS} more" if len(labels) > MAX_NAMED_PAIRS else ""
-    return ", ".join(labels[:MAX_NAMED_PAIRS]) + more
+    return named([str(pair) for pair in sorted(pairs)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -16,6 +16,8 @@ MAX_EVENTS: Final = 50
 # Of all proxies together.
 MAX_MERGED_EVENTS: Final = 100
 MAX_SUBJECT_CHARS: Final = 256
+# Pairs that an event or an issue names; one replica may serve hundreds.
+MAX_NAMED_PAIRS: Final = 8
 MAX_REASON_CHARS: Final = 256
 # Several proxies notice one event within this time: a sweep, its time-out, and clocks that differ.
 SAME_EVENT_SECONDS: Final = 15.0
@@ -95,6 +97,12 @@ class FleetEvent(BaseModel):
         cut = why[:MAX_REASON_CHARS] if why else None
         seconds = None if after is None else round(max(0.0, after), 1)
         return cls(kind=kind, at=round(at, 2), subject=subject[:MAX_SUBJECT_CHARS], why=cut, after_s=seconds)
+
+
+def named(labels: Sequence[str]) -> str:
+    """Return the first labels, and how many others there are."""
+    more = [f"+{len(labels) - MAX_NAMED_PAIRS}"] if len(labels) > MAX_NAMED_PAIRS else []
+    return ", ".join([*labels[:MAX_NAMED_PAIRS], *more])
 
 
 @dataclass(slots=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from proxy.status.diagnosis import IssueCode
-from proxy.status.fleet_event import MAX_SUBJECT_CHARS
+from proxy.status.fleet_event import MAX_SUBJECT_CHARS, named
 from proxy.status.issues import Issue, IssueKey
 
 # Issues whose times a proxy shares, the worst first; each takes at most about 350 bytes.
 MAX_SHARED_ISSUES: Final = 64
-# Pairs that one issue names.
-MAX_NAMED_PAIRS: Final = 8
 # A proxy's restart, and the pause between two writes: what was wrong before and after that is one issue.
 RESTART_SECONDS: Final = 120.0
 # Younger ones are no issue yet: a roll of the fleet takes minutes.
@@ -51,11 +49,12 @@ class DatedIssue(NamedTuple):
 class IssueTimes:
     """Beginnings of the issues that this proxy sees; times are Unix seconds.
 
-    ``is_settled``: what is found from now on began now.
+    ``changed_at`` returns when a subject's state changed last. ``is_settled``: what is found from now on began now.
     """
 
-    def __init__(self, started_at: float) -> None:
-        self._started_at = started_at
+    def __init__(self, started_at: float, changed_at: Callable[[str], float | None]) -> None:
+        self._started_at = self._observed_at = started_at
+        self._changed_at = changed_at
         self._since: dict[IssueKey, Since] = {}
         self.is_settled = False
 
@@ -65,11 +64,20 @@ class IssueTimes:
         What is found up to the first complete state of the fleet may be older than this proxy.
         """
         self._since = {each.key: self.of(each.key, now) for each in issues}
+        self._observed_at = now
         self.is_settled = self.is_settled or is_complete
 
     def of(self, key: IssueKey, now: float) -> Since:
-        """Return an issue's beginning; now, if it is not yet noted."""
-        return self._since.get(key) or (Since(now) if self.is_settled else Since(self._started_at, at_least=True))
+        """Return an issue's beginning.
+
+        If it is not yet noted: the change that brought it, or now.
+        """
+        if key in self._since:
+            return self._since[key]
+        if not self.is_settled:
+            return Since(self._started_at, at_least=True)
+        changed_at = self._changed_at(key[1])
+        return Since(now if changed_at is None or changed_at < self._observed_at else changed_at)
 
     def noted(self, key: IssueKey) -> Since | None:
         """Return an issue's beginning; None: there is no such issue."""
@@ -90,7 +98,7 @@ class IssueTimes:
         """Return what other proxies should know, the worst first."""
         noted = [(key, since) for key, since in self._since.items() if len(key[1]) <= MAX_SUBJECT_CHARS]
         return [
-            SharedIssue(code=code, subject=subject, since=round(since.at, 1), at_least=since.at_least)
+            SharedIssue(code=code, subject=subject, since=round(since.at, 2), at_least=since.at_least)
             for (code, subject), since in noted[:MAX_SHARED_ISSUES]
         ]
 
@@ -102,9 +110,4 @@ class IssueTimes:
             if now - since.at >= PATIENCE_SECONDS.get(issue.code, 0.0):
                 key = (issue.code, since) if issue.code in _OF_PAIRS else issue.key
                 groups.setdefault(key, (issue, since, []))[2].append(issue.subject)
-        return [DatedIssue(issue, _named(subjects), since) for issue, since, subjects in groups.values()]
-
-
-def _named(subjects: list[str]) -> str:
-    more = ["…"] if len(subjects) > MAX_NAMED_PAIRS else []
-    return ", ".join([*subjects[:MAX_NAMED_PAIRS], *more])
+        return [DatedIssue(issue, named(subjects), since) for issue, since, subjects in groups.values()]

@@ -65,7 +65,7 @@ class StatusMonitor:
     def __post_init__(self) -> None:
         self._started_at = self._shared_at = self.clock()
         self.last_slot = slot_at(self._started_at) - 1
-        self.issue_times = IssueTimes(self._started_at)
+        self.issue_times = IssueTimes(self._started_at, self.detector.since)
 
     async def tick(self) -> None:
         """Note what changed, share it, and read what others shared."""

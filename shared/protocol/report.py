@@ -19,6 +19,8 @@ MAX_REPORTED_PAIRS: Final = 20_000
 MAX_REPORTED_MODELS: Final = 1000
 # A hundred times the ordinary share; operators may also give a hundredth. An infinite one would win every comparison.
 MAX_WEIGHT: Final = 100.0
+# What a pair's ``why`` says while its engine hangs, before it is replaced.
+ENGINE_STALLED: Final = "its engine stands still"
 # A systemd unit's name has at most 255 characters.
 MAX_RUNS_BY_CHARS: Final = 300
 # Beyond all units, rates and seconds of a real server; sums of such figures stay finite.

@@ -18,6 +18,7 @@ PARTS = (
     ".env.example",
     "Makefile",
     "apiserver",
+    "client",
     "deploy",
     "docker-compose.yml",
     "docs/operations",

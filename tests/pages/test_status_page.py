@@ -86,6 +86,8 @@ async def test_runbook_opens_whole_and_filled_in(tab: Tab) -> None:
         await tab.open(f"{running.url}/status")
         await tab.click(f'.issues li:has-text("{one.url} is down") .runbook')
         await tab.sees("#runbook-dialog h3", "A replica is down")
+        await tab.until("document.querySelector('#runbook-dialog').scrollTop === 0")
+        assert "`" not in await tab.text("#runbook-dialog")
         await tab.sees("#runbook-dialog", "By cause")
         assert await tab.axe() == []
         commands: list[str] = await tab.run(
@@ -288,6 +290,11 @@ async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServe
         await sees_when_late(tab, "#fleet-status", "Unknown since")
         await tab.sees("#fleet-status.off")
         await tab.sees("#issues-title", "Nothing was wrong at")
+        await tab.sees("#then", "All of this was so at")
+        started = await tab.text(".proxies .when")
+        await tab.pass_seconds(LONG_SECONDS * 10)
+        await tab.sees("#age", "min. ago")
+        assert await tab.text(".proxies .when") == started, "what is no longer known grows no older"
         await tab.sees("#connection.lost", "No connection")
         assert (await tab.run("document.title")).startswith("? Unknown since")
         assert (await tab.attribute(ICON, "href") or "").endswith("/off.svg")

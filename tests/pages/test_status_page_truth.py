@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 import pytest
@@ -39,7 +40,7 @@ async def test_failing_requests_turn_the_verdict_red(tab: Tab, redis: RedisServe
             await tab.sees(".issues .bad", "replica-failed")
             await tab.sees(".issues .bad", "since")
             await tab.sees("#fleet-status.bad")
-            await tab.sees("#success-rate.bad", "0% of")
+            await tab.sees("#success-rate.bad", "0% (requests:")
             await tab.until("document.title.startsWith('(')")
             assert await tab.axe() == []
             await tab.click('.issues li:has-text("requests of the last minute") .runbook')
@@ -85,3 +86,16 @@ async def test_replica_says_since_when_and_how_long_it_was_away(tab: Tab) -> Non
         await tab.sees("ol.events", f"{two.url} came back, after")
         await tab.click(f'tr.row:has-text("{two.url[7:]}") .opener')
         await tab.sees(".details", "restarts seen: 1")
+
+
+async def test_engine_that_died_says_that_it_is_ready_again(tab: Tab) -> None:
+    fake = FakeReplica("en>de", name="one")
+    async with replicas(fake), proxy([fake]) as running:
+        await running.sees(fake, "ready")
+        await wait_until(lambda: running.context.status.monitor.issue_times.is_settled, 20)
+        await tab.open(f"{running.url}/status")
+        fake.engine_died_at, fake.state, fake.pairs["en>de"] = time.time(), "starting", False
+        await tab.sees(".issues li", f"An engine of {fake.url} died")
+        await tab.gone(".issues >> text=Ready again")
+        fake.state, fake.pairs["en>de"] = "ready", True
+        await tab.sees('.issues li:has-text("An engine of")', "Ready again since")

@@ -19,8 +19,14 @@ test("what is shown ages from its arrival", () => {
 
 test("a message just come is as old as what it is known from", () => {
   const arrived = arrival({ now: 900, known_at: 880 }, CLOCK);
-  assert.deepEqual(freshness(arrived, after(1)), { level: "lost", age: 21, at: 4980, serverNow: 901 });
+  assert.deepEqual(freshness(arrived, after(1)), { level: "lost", age: 21, at: 4980, serverNow: 880 });
   assert.equal(freshness(arrival({ now: 900 }, CLOCK), after(1)).age, 1, "a proxy that does not say it");
+});
+
+test("what is lost grows no older: ages end where it is known", () => {
+  const arrived = arrival({ now: 900, known_at: 898 }, CLOCK);
+  const now = (seconds) => freshness(arrived, after(seconds)).serverNow;
+  assert.deepEqual([now(3), now(LOST_AFTER - 2.1), now(LOST_AFTER - 2), now(1e6)], [903, 912.9, 898, 898]);
 });
 
 test("neither a sleeping machine nor a clock set back makes it young", () => {

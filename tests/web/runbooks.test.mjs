@@ -98,8 +98,42 @@ test("what is not known stays a gap, and so does what a shell would run", () => 
   assert.equal(filled("curl REPLICA PAIR", placeValues(null, "http://gone", "")), "curl <REPLICA> http://gone");
 });
 
+// Words of commands that work only where this runs the servers.
+const TOOLS = { compose: /\bdocker\b/, systemd: /systemctl|journalctl/, launcher: /\.run\/|\.venv\/|lsof/, kubernetes: /kubectl/ };
+const RUNBOOKS = DOCUMENTS.filter((name) => name.startsWith("runbooks/") && !name.endsWith("README.md"));
+
+test("commands work for what runs the servers, and each can restart one", () => {
+  for (const kind of Object.keys(TOOLS)) {
+    let restarts = 0;
+    for (const path of RUNBOOKS) {
+      for (const block of read(path).blocks.filter((each) => each.kind === "code")) {
+        for (const { command, note } of readCommands(block, { kind })) {
+          for (const [other, tool] of Object.entries(TOOLS)) assert.ok(other === kind || !tool.test(command + note), `${path} for ${kind}: ${command}`);
+          assert.ok(kind === "compose" || kind === "systemd" || !/redis-cli/.test(command), `${path} for ${kind}: ${command}`);
+          restarts += /docker restart|systemctl restart NAME|kill -KILL|delete pod/.test(command);
+        }
+      }
+    }
+    assert.ok(restarts >= 1, kind);
+  }
+});
+
+test("words between commands name no server for one kind alone", () => {
+  for (const path of RUNBOOKS) {
+    const { blocks } = read(path);
+    const lines = blocks.flatMap(({ text, items }) => (items ?? [text ?? ""]).flat());
+    const filledIn = lines.flatMap(readInline).filter(({ kind, text }) => kind === "code" && fillIn(text, {}).some(({ isGap }) => isGap));
+    for (const { text } of filledIn) assert.ok(!Object.values(TOOLS).some((tool) => tool.test(text)), `${path}: ${text}`);
+  }
+});
+
+test("a replica's port is known by its URL", () => {
+  assert.equal(filled("REPLICA_PORT", placeValues({ replicas: [A, B] }, A.url, "")), "8001");
+  assert.equal(filled("REPLICA_PORT", placeValues({ replicas: [{ url: "http://a" }] }, "http://a", "")), "<REPLICA_PORT>");
+});
+
 test("each runbook says what callers notice, and has commands", () => {
-  for (const path of DOCUMENTS.filter((name) => name.startsWith("runbooks/") && !name.endsWith("README.md"))) {
+  for (const path of RUNBOOKS) {
     const { title, blocks } = read(path);
     assert.ok(title, path);
     assert.equal(blocks[0].kind, "paragraph", path);

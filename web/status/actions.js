@@ -29,19 +29,17 @@ export function createActions({ store, client, local, showLanguage }) {
   }
 
   return {
-    toggleReplica(url) {
-      const openReplicas = new Set(store.state.openReplicas);
-      if (!openReplicas.delete(url)) openReplicas.add(url);
-      store.update({ openReplicas });
+    /** Opens or closes the details of a replica, or a list. */
+    toggle(id) {
+      const open = new Set(store.state.open);
+      if (!open.delete(id)) open.add(id);
+      store.update({ open });
     },
     showReplica(url) {
-      store.update({ openReplicas: new Set(store.state.openReplicas).add(url) });
+      store.update({ open: new Set(store.state.open).add(url) });
       focusOn(`replica-${url}`);
     },
     filterReplicas: (replicaFilter) => store.update({ replicaFilter }),
-    showReadyReplicas: () => store.update({ showsReadyReplicas: !store.state.showsReadyReplicas }),
-    showAllPairs: () => store.update({ showsAllPairs: !store.state.showsAllPairs }),
-    showAllEvents: () => store.update({ showsAllEvents: !store.state.showsAllEvents }),
 
     askForToken: () => store.update({ asksForToken: true, isTokenRefused: false }),
     useToken(token) {

@@ -51,11 +51,11 @@ function show(state) {
   const now = clock();
   const fresh = freshness(state.arrived, now);
   const asOf = format.time(fresh.at, now.date);
-  const issues = state.status?.issues ?? [];
+  const issueCount = (state.status?.issues.length ?? 0) + (state.status?.more_issues ?? 0);
   const known = verdictOf(state.status, fresh);
   const verdict = known && { ...known, words: text(known.text, { time: asOf }) };
-  showTab(tabOf({ verdict, issueCount: issues.length + (state.status?.more_issues ?? 0), connection: state.connection, title: text("page.title") }));
-  render(html`<${PageView} ...${{ state, actions, text, format, fresh, asOf, issues, verdict }} />`, root);
+  showTab(tabOf({ verdict, issueCount, connection: state.connection, title: text("page.title") }));
+  render(html`<${PageView} ...${{ state, actions, text, format, fresh, asOf, issueCount, verdict }} />`, root);
 }
 
 function showTab({ title, icon }) {

@@ -24,12 +24,9 @@ export function initialState({ config, local }) {
     token: "",
     asksForToken: false,
     isTokenRefused: false,
-    /** URLs of the replicas whose details are open. */
-    openReplicas: new Set(),
+    /** URLs of the replicas whose details are open, and ids of the lists that are unfolded. */
+    open: new Set(),
     replicaFilter: "",
-    showsReadyReplicas: false,
-    showsAllPairs: false,
-    showsAllEvents: false,
     /** The document that is shown, `{path, subject, at}`, those that were read, by path, and the command that was copied. */
     runbook: null,
     documents: new Map(),

@@ -46,12 +46,9 @@ export class StatusClient {
         else await this.#poll(signal);
       } catch (problem) {
         if (signal.aborted) return;
-        if (problem.status === 401 || problem.status === 403) {
-          return this.#parts.onState("locked", problem);
-        }
-        this.#failures += 1;
+        if (problem.status === 401 || problem.status === 403) return this.#parts.onState("locked", problem);
         this.#parts.onState("lost", problem);
-        await this.#pause(RETRY_MS[Math.min(this.#failures, RETRY_MS.length) - 1], signal);
+        await this.#pause(RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)], signal);
       }
     }
   }
@@ -96,9 +93,8 @@ export class StatusClient {
 
   /** Drains, resumes or removes a replica; raises the problem. */
   change(action, url) {
-    if (action === "remove") return this.#ask(`fleet/replicas?url=${encodeURIComponent(url)}`, { method: "DELETE" }, () => null, CHANGE_MS);
-    const headers = { "Content-Type": "application/json" };
-    return this.#ask(`fleet/replicas/${action}`, { method: "POST", headers, body: JSON.stringify({ url }) }, () => null, CHANGE_MS);
+    const [method, path, body] = action === "remove" ? ["DELETE", `?url=${encodeURIComponent(url)}`] : ["POST", `/${action}`, JSON.stringify({ url })];
+    return this.#ask(`fleet/replicas${path}`, { method, body, headers: { "Content-Type": "application/json" } }, () => null, CHANGE_MS);
   }
 
   /** Returns a document of operators, a Markdown text. */

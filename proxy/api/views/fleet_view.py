@@ -20,7 +20,7 @@ from proxy.api.views.replica_view import (
     SharedPairFields,
     SolePairs,
 )
-from proxy.api.views.traffic_view import EventLine, PairTraffic, ProxyLine, Traffic, event_lines, proxy_line, traffic
+from proxy.api.views.traffic_view import EventLine, PairTraffic, ProxyLine, Traffic, event_lines, proxy_lines, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.balancing.outlier_detection import failing_replicas
 from proxy.context import ProxyContext
@@ -307,7 +307,7 @@ class StatusView:
             redis_runbook=None if redis_error is None else IssueCode.REDIS_AWAY,
             issues=issue_lines(issues),
             more_issues=max(0, len(issues) - MAX_ISSUES),
-            proxies=[proxy_line(each, self.now, is_this=each is own) for each in summaries],
+            proxies=proxy_lines(own, parts.status.monitor.others, self.now),
             pairs=pair_statuses,
             more_pairs=len(pairs) - len(pair_statuses),
             services=service_lines(services),

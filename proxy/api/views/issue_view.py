@@ -34,13 +34,13 @@ class IssueLine(HealthIssue):
 
 def since_fields(since: Since | None) -> dict[str, Any]:
     """Return the fields of a beginning."""
-    return {"since": since and round(since.at, 1), "at_least": since is not None and since.at_least}
+    return {"since": since and round(since.at, 2), "at_least": since is not None and since.at_least}
 
 
 def health_issues(issues: Iterable[DatedIssue]) -> list[dict[str, object]]:
     """Return the fields of the worst issues' ``HealthIssue``."""
     return [
-        {"code": issue.code, "subject": subject, "since": round(since.at, 1)}
+        {"code": issue.code, "subject": subject, "since": round(since.at, 2)}
         for issue, subject, since in list(issues)[:MAX_ISSUES]
     ]
 

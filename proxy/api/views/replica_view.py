@@ -181,7 +181,7 @@ class ReplicaView:
     def urgency(self) -> int:
         """Place among replicas whose lines are not known yet, 0 first."""
         stats = self.local_stats.replicas.get(self.replica.url)
-        fails = stats is not None and any(each.is_out or each.is_stalled for each in stats.pairs.values())
+        fails = stats is not None and any(each.is_failing for each in stats.pairs.values())
         return _FAILS if self._is_serving and (fails or not self.replica.is_healthy) else _URGENCY[self.replica.state]
 
     def health(self, shared: SharedPairFields) -> dict[str, object]:

@@ -69,6 +69,9 @@ class ProxyLine(BaseModel):
     leader: bool = Field(description="Whether it probes for all proxies.")
     draining: bool
     this: bool = Field(description="Whether this answer is its own.")
+    heard_at: float | None = Field(
+        description="Unix time of its last summary, one each ten seconds; null: it is this one."
+    )
     silent_since: float | None = Field(description="Unix time of its last sign of life, if that is too long ago.")
 
 
@@ -137,18 +140,28 @@ def _after(seconds: float | None) -> str:
     return "" if seconds is None else f" after {seconds:.0f} s"
 
 
-def proxy_line(summary: ProxySummary, now: float, *, is_this: bool) -> ProxyLine:
-    """Return a proxy's line."""
-    is_silent = not is_this and now - summary.at > SILENT_SECONDS
-    return ProxyLine(
-        name=summary.name,
-        version=summary.version,
-        started_at=summary.started_at,
-        leader=summary.leader and not is_silent,
-        draining=summary.draining,
-        this=is_this,
-        silent_since=summary.at if is_silent else None,
-    )
+def proxy_lines(own: ProxySummary, others: Iterable[ProxySummary], now: float) -> list[ProxyLine]:
+    """Return each proxy's line, this one's first.
+
+    Of those that say that they probe this one does, or else the one heard of last: a killed one's summary stays.
+    """
+    silent_from = now - SILENT_SECONDS
+    summaries = [own, *others]
+    leaders = [each for each in summaries if each.leader and (each is own or each.at >= silent_from)]
+    leader = max(leaders, key=lambda each: (each is own, each.at), default=None)
+    return [
+        ProxyLine(
+            name=each.name,
+            version=each.version,
+            started_at=each.started_at,
+            leader=each is leader,
+            draining=each.draining,
+            this=each is own,
+            heard_at=None if each is own else each.at,
+            silent_since=each.at if each is not own and each.at < silent_from else None,
+        )
+        for each in summaries
+    ]
 
 
 def _quantile(slot: SlotFigures | None, share: float) -> float | None:

@@ -23,7 +23,6 @@ from apiserver.guards.quality_guard import QualityGuard
 from apiserver.hosting.model_host import (
     CANARY_RETRY_SECONDS,
     HANGS,
-    STALLED,
     START_RETRY_SECONDS,
     HostServices,
     HostSettings,
@@ -36,6 +35,7 @@ from apiserver.scheduling.admission import QueueBounds
 from shared.languages import LanguagePair
 from shared.protocol.answers import Translation
 from shared.protocol.errors import BadRequestError, PairUnavailableError
+from shared.protocol.report import ENGINE_STALLED
 from tests.apiserver.work_items import work_of
 from tests.support.clock import HandClock
 from tests.support.scripted_engine import Asked, ScriptedEngine, ScriptedFactory
@@ -180,11 +180,11 @@ async def test_stalled_engine_loses_its_pairs_within_3_s(factory: ScriptedFactor
     await watch(host, clock, STALL - LOOK)
     assert ready(host) == {"en-de", "de-en"}
     await watch(host, clock, PING_SECONDS + 4 * LOOK)
-    assert whys(host) == {STALLED}
+    assert whys(host) == {ENGINE_STALLED}
     with pytest.raises(PairUnavailableError):
         host.translator(ENTRY.all_pairs[0])
     await watch(host, clock, 20)
-    assert whys(host) == {STALLED}
+    assert whys(host) == {ENGINE_STALLED}
     engine.gate.set()
     await asyncio.gather(*asked)
     await settle(host)
@@ -202,7 +202,7 @@ async def test_engine_that_keeps_hanging_is_restarted(factory: ScriptedFactory) 
     engine = factory.engine("m")
     asked = await held_request(host, engine)
     await watch(host, clock, STALL + 3 * LOOK)
-    assert whys(host) == {STALLED}
+    assert whys(host) == {ENGINE_STALLED}
     await settle(host)  # its canaries hang too
     await host.tick()
     assert engine.stopped == 1
@@ -233,7 +233,7 @@ async def test_stall_during_a_canary_retry_is_detected_as_soon(factory: Scripted
     await host.tick()
     assert ready(host) == {"de-en"}
     await watch(host, clock, STALL + 4 * LOOK)
-    assert whys(host) == {STALLED}
+    assert whys(host) == {ENGINE_STALLED}
     await host.close()
 
 

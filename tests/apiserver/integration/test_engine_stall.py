@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 import psutil
 import pytest
 
-from apiserver.hosting.model_host import STALLED
 from apiserver.settings import ApiServerSettings
+from shared.protocol.report import ENGINE_STALLED
 from tests.apiserver.conftest import REAL_ENGINE, Real, engine_cores
 from tests.support.waiting import wait_until
 
@@ -39,7 +39,7 @@ async def out(real: Real) -> bool:
 async def test_stopped_idle_engine_loses_its_pairs_until_it_resumes(real: Real, core: psutil.Process) -> None:
     core.suspend()
     await wait_until(lambda: out(real), SEEN_WITHIN, "nobody asks, and yet it is seen")
-    assert await real.served.why("en-de") == STALLED
+    assert await real.served.why("en-de") == ENGINE_STALLED
     answer = await real.served.translate("Good morning!")
     assert (answer.status_code, answer.json()["code"]) == (503, "pair-unavailable")
     core.resume()

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from proxy.balancing.circuit_breaker import JITTER, LONGEST_BACK_OFF_SECONDS
 from proxy.balancing.local_stats import Selection
 from proxy.balancing.outlier_detection import STALL_SECONDS, failing_counts, failing_replicas, mark_stalled_replicas
 from proxy.call import RequestCost, work_of
@@ -177,6 +178,20 @@ def test_replica_that_waits_for_its_trial_is_no_suspect() -> None:
     assert failing_replicas(fleet.local_stats, EN_DE, fleet.snapshot) == [A]
     assert fleet.suspects == [A]
     assert failing_counts(fleet.local_stats, fleet.snapshot) == {EN_DE: 1}
+
+
+def test_replica_that_nobody_tries_fails_until_its_trial_is_due() -> None:
+    fleet = LocalFleet()
+    for _ in range(3):
+        fleet.finish_attempt(A, AttemptOutcome.FAILED)
+    stats = fleet.local_stats.pair_replica_stats(A, EN_DE)
+    assert failing_replicas(fleet.local_stats, EN_DE, fleet.snapshot) == [A]
+    fleet.now += LONGEST_BACK_OFF_SECONDS * (1 + JITTER)
+    assert stats.is_out
+    assert failing_replicas(fleet.local_stats, EN_DE, fleet.snapshot) == [], "no canary says that it still fails"
+    fleet.local_stats.canary_failed(A, EN_DE)
+    stats.canary_due_at = fleet.now + 0.3
+    assert failing_replicas(fleet.local_stats, EN_DE, fleet.snapshot) == [A]
 
 
 def test_stalled_replica_loses_its_requests_when_others_answer() -> None:

@@ -40,8 +40,8 @@ TIMES = {
 OTHERS = {"version", "latency_s", "score", "at_least"}
 # An event that the next tick notices, if the machine is slow.
 TICKED = {"breaker-opened"}
-OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b")
-VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info|canaries_total")
+OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b|_canaries_total\{")
+VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info")
 
 
 class Fleet:
@@ -62,6 +62,7 @@ class Fleet:
         self.dead = FakeReplica("en>de", "fr>en", name="dead")
         self.drained = FakeReplica("en>de", name="drained")
         self.failing = FakeReplica("en>de", name="failing")
+        self.failing.canary, self.failing.translate.problem = "Hello", (500, "internal")
         self.added = FakeReplica("en>de", name="added")
         self.added.weight = 0.5
         self.gone = FakeReplica("en>de", name="gone")
@@ -127,7 +128,9 @@ async def shown() -> AsyncGenerator[tuple[Fleet, RunningProxy]]:
             assert (await running.translate("Hello", source, target))[0] == status
         stats = running.context.local_stats.pair_replica_stats(fleet.failing.url, LanguagePair("en", "de"))
         stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
-        running.context.local_stats.pairs[LanguagePair("en", "de")].update_outlier(fleet.failing.url, stats)
+        pair_stats = running.context.local_stats.pairs[LanguagePair("en", "de")]
+        pair_stats.update_outlier(fleet.failing.url, stats)
+        pair_stats.suspects[fleet.failing.url] = stats  # canaries go on, so that it fails whenever one looks
         await running.sweeps()
         registry, local_stats = running.context.fleet.registry, running.context.local_stats
         # A report may count this proxy's last request, which is no other's load.

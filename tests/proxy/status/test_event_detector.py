@@ -59,11 +59,11 @@ def test_replica_down_and_back(detector: EventDetector, clock: HandClock) -> Non
 
 
 def test_last_replica_takes_its_pairs_with_it(detector: EventDetector) -> None:
-    pairs = tuple(f"en>{tag}" for tag in ("de", "es", "fr", "it", "nl", "pl", "pt"))
+    pairs = tuple(f"en>{tag}" for tag in ("de", "bg", "cs", "da", "es", "fr", "it", "nl", "pl", "pt"))
     detector.observe_snapshot(snapshot(replica(A, *pairs), replica(B, "en>de")))
     detector.observe_snapshot(snapshot(down(A, *pairs), replica(B, "en>de")))
     detector.observe_snapshot(snapshot(replica(A, *pairs), replica(B, "en>de")))
-    lost = "en-es, en-fr, en-it, en-nl, en-pl and 1 more"
+    lost = "en-bg, en-cs, en-da, en-es, en-fr, en-it, en-nl, en-pl, +1"
     assert found(detector) == [("replica-down", A), ("pairs-down", lost), ("replica-up", A), ("pairs-up", lost)]
 
 
@@ -145,6 +145,15 @@ def test_ends_say_how_long_it_lasted(detector: EventDetector, clock: HandClock) 
     ends = [(each.kind.value, each.after_s) for each in detector.events if each.after_s is not None]
     assert ends == [("replica-up", 49), ("pairs-up", 49), ("breaker-closed", 49), ("redis-back", 49)]
     assert (detector.since(A), detector.since("en-de"), detector.since(B)) == (1049, 1049, None)
+
+
+def test_replica_is_whole_since_its_last_pair_is_ready(detector: EventDetector, clock: HandClock) -> None:
+    detector.observe_snapshot(snapshot(replica(A, "en>de", "en>fr")))
+    for starting in ((), ("en>fr",), ("en>fr",), (), ()):
+        clock.now += 10
+        ready = ("en>de",) if starting else ("en>de", "en>fr")
+        detector.observe_snapshot(snapshot(replica(A, *ready, starting=starting)))
+    assert detector.since(A) == 1040
 
 
 def test_replica_that_never_was_ready_does_not_come_back(detector: EventDetector) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from proxy.status.diagnosis import IssueCode
-from proxy.status.fleet_event import MAX_SUBJECT_CHARS
+from proxy.status.fleet_event import MAX_NAMED_PAIRS, MAX_SUBJECT_CHARS
 from proxy.status.issue_times import (
-    MAX_NAMED_PAIRS,
     MAX_SHARED_ISSUES,
     PATIENCE_SECONDS,
     RESTART_SECONDS,
@@ -20,9 +19,9 @@ DOWN = Issue(IssueCode.REPLICA_DOWN, "bad", "http://a")
 REDIS = Issue(IssueCode.REDIS_AWAY, "warn")
 
 
-def settled(*issues: Issue) -> IssueTimes:
-    """Return times of a proxy that found these issues at its start."""
-    times = IssueTimes(START)
+def settled(*issues: Issue, **changes: float) -> IssueTimes:
+    """Return times of a proxy that found these issues at its start, and of a fleet with these changes."""
+    times = IssueTimes(START, changes.get)
     times.observe(issues, START + 1, is_complete=True)
     return times
 
@@ -45,6 +44,15 @@ def test_beginning_stays_while_the_issue_lasts() -> None:
     times.observe([REDIS], START + 40, is_complete=True)
     times.observe([DOWN, REDIS], START + 50, is_complete=True)
     assert times.of(DOWN.key, START + 60).at == START + 50
+
+
+def test_issue_is_as_old_as_the_change_that_brought_it() -> None:
+    issues = [Issue(IssueCode.PAIR_UNAVAILABLE, "bad", subject) for subject in ("late", "early", "never")]
+    times = settled(late=START + 9.25, early=START - 9)
+    times.observe([], START + 9, is_complete=True)
+    assert [times.of(each.key, START + 10).at - START for each in issues] == [9.25, 10, 10]
+    times.observe(issues, START + 10, is_complete=True)
+    assert [each.since - START for each in times.shared()] == [9.25, 10, 10]
 
 
 def test_proxy_before_a_restart_knows_the_beginning() -> None:
@@ -84,7 +92,7 @@ def test_pairs_that_were_lost_together_are_one_issue() -> None:
     assert found == [(names, START + 10), ("en-de", START + 20), ("http://a", START + 20)]
     more = [*early, late]
     times = settled(*more)
-    assert [each.subject for each in times.dated(more, START + 30)] == [f"{names}, …"]
+    assert [each.subject for each in times.dated(more, START + 30)] == [f"{names}, +1"]
 
 
 def test_two_versions_of_a_roll_are_no_issue_yet() -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from random import Random
 from typing import Any
 
 import pytest
 
+from proxy.balancing.circuit_breaker import BreakerState
 from proxy.balancing.local_stats import LocalStats
+from proxy.balancing.replica_stats import PairReplicaStats
 from proxy.fleet.expected_replicas import ServiceReplicas
 from proxy.fleet.replica import Replica
 from proxy.fleet.snapshot import Snapshot
 from proxy.status.diagnosis import why_out
 from proxy.status.figure_ring import SlotFigures
 from proxy.status.issues import ENGINE_DEATH_SECONDS, Issue, find_issues, find_symptoms
+from shared.protocol.report import ENGINE_STALLED, ServedPairs
 from tests.proxy.samples import pair, replica, snapshot
+from tests.support.clock import HandClock
 
 NOW = 112.0
 LAST = 1000
@@ -23,8 +26,13 @@ A, B = "http://a", "http://b"
 
 
 @pytest.fixture
-def local_stats() -> LocalStats:
-    return LocalStats(time.monotonic, Random(1))  # noqa: S311 - picks, not secrets
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def local_stats(clock: HandClock) -> LocalStats:
+    return LocalStats(clock, Random(1))  # noqa: S311 - picks, not secrets
 
 
 def found(fleet: Snapshot, local_stats: LocalStats, **more: Any) -> list[tuple[str, str, str]]:
@@ -66,13 +74,44 @@ def test_worst_issues_come_first(local_stats: LocalStats) -> None:
     ]
 
 
-def test_failing_replicas_and_their_pairs_are_issues(local_stats: LocalStats) -> None:
+def fail(local_stats: LocalStats) -> PairReplicaStats:
+    """Open the breaker of A."""
     stats = local_stats.pair_replica_stats(A, pair("en>de"))
     stats.record_failure(stats.breaker.acquire(), "timed out", at_once=True)
     local_stats.pairs[pair("en>de")].update_outlier(A, stats)
+    return stats
+
+
+def test_failing_replicas_and_their_pairs_are_issues(local_stats: LocalStats) -> None:
+    fail(local_stats)
     alone = found(snapshot(replica(A, "en>de")), local_stats)
     assert alone == [("pair-failing", "bad", "en-de"), ("replica-failing", "bad", A)]
     assert found(snapshot(replica(A, "en>de"), replica(B, "en>de")), local_stats) == [("replica-failing", "bad", A)]
+
+
+def test_breaker_that_waits_for_its_trial_is_no_issue(local_stats: LocalStats, clock: HandClock) -> None:
+    one = replica(A, "en>de")
+    stats = fail(local_stats)
+    clock.now += 60
+    assert stats.breaker.state is BreakerState.HALF_OPEN
+    assert (found(snapshot(one), local_stats), why_out(one, snapshot(one), local_stats)) == ([], None)
+    stats.canary_due_at = clock.now  # canaries go on, and fail
+    assert found(snapshot(one), local_stats)[-1] == ("replica-failing", "bad", A)
+    stats.record_success(None)
+    assert found(snapshot(one), local_stats) == [], "a good canary"
+
+
+def test_hung_engine_does_not_start(local_stats: LocalStats) -> None:
+    for state, ready in (("starting", ()), ("ready", ("en>fr",))):
+        starting = replica(A, *ready, starting=("en>de",), state=state)
+        assert starting.report is not None
+        hung = starting.report.pairs["en>de"].model_copy(update={"why": ENGINE_STALLED})
+        pairs = ServedPairs(starting.report.pairs | {"en>de": hung})
+        one = Replica.reported(A, starting.report.model_copy(update={"pairs": pairs}), NOW)
+        assert found(snapshot(one), local_stats)[-1] == ("replica-stalled", "bad", A), state
+        assert ENGINE_STALLED in (why_out(one, snapshot(one), local_stats) or "")
+        gone = one.silent("refused", NOW, max_misses=1)
+        assert found(snapshot(gone), local_stats)[-1] == ("replica-down", "bad", A)
 
 
 def test_whatever_degrades_the_health_is_an_issue(local_stats: LocalStats) -> None:

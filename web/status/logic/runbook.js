@@ -28,17 +28,13 @@ export function linkedDocument(target, path) {
 
 /** Returns pieces of a line: `{kind: "text" | "code" | "strong" | "link", text, target}`. */
 export function readInline(line) {
-  const pieces = [];
-  let at = 0;
-  for (const found of line.matchAll(/`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]*)\)/g)) {
-    if (found.index > at) pieces.push({ kind: "text", text: line.slice(at, found.index) });
-    if (found[1]) pieces.push({ kind: "code", text: found[1] });
-    else if (found[2]) pieces.push({ kind: "strong", text: found[2] });
-    else pieces.push({ kind: "link", text: found[3].replaceAll("`", ""), target: found[4] });
-    at = found.index + found[0].length;
-  }
-  if (at < line.length) pieces.push({ kind: "text", text: line.slice(at) });
-  return pieces;
+  const parts = line.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]*\))/).filter(Boolean);
+  return parts.map((part) => {
+    const [, code, strong, text, target] = part.match(/^`(.+)`$|^\*\*(.+)\*\*$|^\[(.+)\]\((.*)\)$/) ?? [];
+    if (code) return { kind: "code", text: code };
+    if (strong) return { kind: "strong", text: strong };
+    return text ? { kind: "link", text: text.replaceAll("`", ""), target } : { kind: "text", text: part };
+  });
 }
 
 function readBlocks(lines) {
@@ -79,7 +75,7 @@ export function placeValues(status, subject, proxy) {
   const kinds = new Set((replica ? [replica] : replicas).map((each) => splitName(each.runs_by).kind));
   const kind = kinds.size === 1 ? [...kinds][0] : undefined;
   const values = { kind, PROXY: proxy };
-  if (replica) Object.assign(values, { REPLICA: subject, NAME: splitName(replica.runs_by).name });
+  if (replica) Object.assign(values, { REPLICA: subject, REPLICA_PORT: new URL(subject).port, NAME: splitName(replica.runs_by).name });
   if (replica && kind === "compose") values.CONTAINER = replica.replica_id?.split("-")[0];
   if (Object.hasOwn(status?.services ?? {}, subject)) values.SERVICE = subject;
   else if (!replica) values.PAIR = subject.split(/[ ,]/)[0];
@@ -104,7 +100,7 @@ export function readCommands({ language, lines }, { kind }) {
 
 /** Returns a command's pieces, `{text, isGap}`. */
 export function fillIn(command, values) {
-  return command.split(/\b(PROXY|REPLICA|NAME|CONTAINER|PAIR|SERVICE)\b/).map((text, index) => {
+  return command.split(/\b(PROXY|REPLICA|REPLICA_PORT|NAME|CONTAINER|PAIR|SERVICE)\b/).map((text, index) => {
     if (index % 2 === 0) return { text, isGap: false };
     return PLAIN.test(values[text] ?? "") ? { text: values[text], isGap: false } : { text, isGap: true };
   });

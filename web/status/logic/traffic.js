@@ -12,10 +12,7 @@ export function slotTimes({ start_at: start, slot_s: length, p50_s: slots }) {
 
 /** Returns series of requests per second: `{name, values}`. */
 export function requestRates({ requests, slot_s: length }) {
-  return CLASSES.filter((name) => name === "ok" || sum(requests[name]) > 0).map((name) => ({
-    name,
-    values: requests[name].map((count) => (count === null ? null : count / length)),
-  }));
+  return CLASSES.filter((name) => name === "ok" || sum(requests[name]) > 0).map((name) => ({ name, values: perSecond(requests[name], length) }));
 }
 
 /** Returns series of requests that were not answered, by reason, the most frequent first. */
@@ -26,8 +23,12 @@ export function reasonRates({ outcomes, classes, slot_s: length }) {
     name,
     class: classes[name] ?? "client",
     shade: name.length % SHADES,
-    values: outcomes[name].map((count) => (count === null ? null : count / length)),
+    values: perSecond(outcomes[name], length),
   }));
+}
+
+function perSecond(counts, length) {
+  return counts.map((count) => (count === null ? null : count / length));
 }
 
 /** Returns the place of the latest slot of which anything is known, or -1: one for all charts. */

@@ -15,7 +15,7 @@ export function arrival({ now, known_at: knownAt = now }, clock) {
  *
  * Of the two clocks, the calendar's (`date`) and one that nobody sets (`steady`), in seconds, the one that has gone further
  * counts: one stands still while a machine sleeps, the other may be set back.
- * `at`: by this machine's calendar; `serverNow`: by the server's.
+ * `at`: by this machine's calendar; `serverNow`: by the server's, until when what is shown is known, once it is lost.
  */
 export function freshness(arrived, clock) {
   if (arrived === null) return { level: "none", age: 0, at: 0, serverNow: 0 };
@@ -23,7 +23,7 @@ export function freshness(arrived, clock) {
   const age = arrived.behind + passed;
   const level = age >= LOST_AFTER ? "lost" : age >= STALE_AFTER ? "stale" : "fresh";
   const setBack = Math.round(passed - (clock.date - arrived.date)); // whole seconds: the time that is shown must not tremble
-  return { level, age, at: arrived.date - arrived.behind - setBack, serverNow: arrived.sentAt + passed };
+  return { level, age, at: arrived.date - arrived.behind - setBack, serverNow: arrived.sentAt + (level === "lost" ? -arrived.behind : passed) };
 }
 
 /** Returns the verdict, as bad as the worst issue, or null before the first status: a name of a text, a level, and whether it is known now. */

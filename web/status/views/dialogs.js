@@ -4,6 +4,7 @@ import { Dialog } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { fillIn, linkedDocument, placeValues, readCommands, readInline } from "../logic/runbook.js";
 import { addressOf } from "../runbook_history.js";
+import { SmallButton } from "./elements.js";
 
 export function TokenDialog({ state, actions, text, isOpen, onClose }) {
   const submit = (event) => {
@@ -58,7 +59,7 @@ export function RunbookDialog({ state, actions, text, isOpen, onClose }) {
   return html`<${Dialog} id="runbook-dialog" title=${text("runbook")} isOpen=${isOpen} onClose=${onClose}>
     ${document &&
     html`<article key=${path} lang="en" tabindex="0" aria-label=${document.title}>
-      <h3 ref=${at ? null : scrollTo}>${document.title}</h3>
+      <h3 ref=${at ? null : scrollUp}>${document.title}</h3>
       ${document.blocks.map(show)}
     </article>`}
     ${document === null && html`<p>${text("runbook.elsewhere")}</p>`}
@@ -67,9 +68,13 @@ export function RunbookDialog({ state, actions, text, isOpen, onClose }) {
   <//>`;
 }
 
-// One function for all renderings: it is called when a heading becomes the one that was asked for.
+// One function each for all renderings: it is called when a heading becomes the one that was asked for.
 function scrollTo(heading) {
   heading?.scrollIntoView();
+}
+
+function scrollUp(heading) {
+  heading?.closest("dialog").scrollTo(0, 0);
 }
 
 function showBlock(block, page) {
@@ -83,15 +88,14 @@ function showBlock(block, page) {
   return html`<p>${inline(block.text)}</p>`;
 }
 
-function showCommand({ command, note }, { state, actions, text, values }) {
+function showCommand({ command, note }, page) {
+  const { state, actions, text, values } = page;
   const pieces = fillIn(command, values);
   const isCopied = state.copied === pieces.map((piece) => piece.text).join("");
   return html`<div class="command">
     <code>${showPieces(pieces)}</code>
-    <button class="button outlined small copy" type="button" onClick=${(event) => actions.copy(event.currentTarget.previousElementSibling)}>
-      ${text(isCopied ? "copied" : "copy")}<span class="visually-hidden"> ${command}</span>
-    </button>
-    ${note && html`<p class="why">${note}</p>`}
+    <${SmallButton} kind="copy" words=${text(isCopied ? "copied" : "copy")} subject=${command} onClick=${(event) => actions.copy(event.currentTarget.previousElementSibling)} />
+    ${note && html`<p class="why">${showInline(note, page)}</p>`}
   </div>`;
 }
 

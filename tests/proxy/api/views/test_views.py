@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from proxy.api.views.replica_view import ReplicaHealth, ReplicaView, SolePairs
-from proxy.api.views.traffic_view import PairTraffic, event_lines, proxy_line, traffic
+from proxy.api.views.traffic_view import PairTraffic, event_lines, proxy_lines, traffic
 from proxy.balancing.local_stats import LocalStats
 from proxy.fleet.replica import ReplicaState
 from proxy.status.diagnosis import LEVELS, Diagnosis, Level, diagnose_pair, diagnose_replica
@@ -85,7 +85,7 @@ def test_one_class_describes_a_replica() -> None:
 
 def diagnosed(state: str, *findings: str) -> Diagnosis:
     """Diagnose a replica of which these words are true, and nothing else is wrong."""
-    wrong: dict[str, Any] = {word: word in findings for word in ("drained", "stalled", "failing", "avoided")}
+    wrong: dict[str, Any] = {word: word in findings for word in ("drained", "hung", "stalled", "failing", "full")}
     return diagnose_replica(ReplicaState(state), whole="incomplete" not in findings, **wrong)
 
 
@@ -93,15 +93,17 @@ def diagnosed(state: str, *findings: str) -> Diagnosis:
     ("state", "findings", "level", "cause"),
     [
         ("ready", (), "ok", None),
-        ("down", ("incomplete", "avoided"), "bad", "down"),
+        ("down", ("incomplete", "full"), "bad", "down"),
         ("down", ("drained",), "off", "drained"),
         ("draining", ("drained",), "off", "drained"),
         ("draining", (), "off", "stopping"),
         ("starting", ("incomplete",), "warn", "starting"),
+        ("starting", ("incomplete", "hung"), "bad", "stalled"),
+        ("down", ("incomplete", "hung"), "bad", "down"),
         ("ready", ("failing",), "bad", "failing"),
         ("ready", ("failing", "stalled"), "bad", "stalled"),
-        ("ready", ("incomplete", "avoided"), "warn", "pairs-missing"),
-        ("ready", ("avoided",), "warn", "full"),
+        ("ready", ("incomplete", "full"), "warn", "pairs-missing"),
+        ("ready", ("full",), "warn", "full"),
     ],
 )
 def test_replica_has_level_and_cause(state: str, findings: tuple[str, ...], level: str, cause: str | None) -> None:
@@ -165,10 +167,16 @@ def test_event_is_in_words() -> None:
     assert (line.runbook, line.proxies) == ("replica-down", ["p1", "p2"])
 
 
-def test_silent_proxy_probes_nothing() -> None:
-    now = 1000.0 + SILENT_SECONDS + 1
-    ended = proxy_line(summary(leader=True), now, is_this=False)
+def test_one_proxy_probes_and_a_silent_one_does_not() -> None:
+    own, killed = summary("own"), summary("killed", leader=True)
+    _, alive = proxy_lines(own, [killed], 1001.0)
+    assert (alive.leader, alive.heard_at, alive.silent_since) == (True, 1000.0, None)
+    this, ended = proxy_lines(own, [killed], 1000.0 + SILENT_SECONDS + 1)
     assert (ended.leader, ended.silent_since) == (False, 1000.0)
-    alive = proxy_line(summary(leader=True), 1001.0, is_this=False)
-    assert (alive.leader, alive.silent_since) == (True, None)
-    assert proxy_line(summary(), now, is_this=True).silent_since is None
+    assert (this.leader, this.heard_at, this.silent_since) == (False, None, None)
+    successor = summary("successor", leader=True, at=1003.0)
+    for others in ([killed, successor], [successor, killed]):
+        lines = {each.name: each.leader for each in proxy_lines(own, others, 1004.0)}
+        assert lines == {"own": False, "killed": False, "successor": True}
+    leads = {each.name: each.leader for each in proxy_lines(summary("own", leader=True), [killed, successor], 1004.0)}
+    assert leads == {"own": True, "killed": False, "successor": False}
