@@ -159,7 +159,7 @@ class StatusMonitor:
             name=self._name,
             version=VERSION,
             at=round(now, 1),
-            started_at=round(self._started_at, 1),
+            started_at=round(self._started_at, 2),
             leader=self._registry.is_leader,
             draining=self.is_draining(),
             slots=list(self._ring.slots),
