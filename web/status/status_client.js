@@ -119,14 +119,7 @@ export class StatusClient {
   }
 
   #pause(wait, signal) {
-    return new Promise((resolve) => {
-      const end = () => {
-        this.#parts.clock.clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = this.#parts.clock.setTimeout(end, wait);
-      signal.addEventListener("abort", end);
-    });
+    const limit = new TimeLimit(this.#parts.clock, wait, signal);
+    return new Promise((resolve) => limit.signal.addEventListener("abort", resolve, { once: true })).then(() => limit.end());
   }
 }

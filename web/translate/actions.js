@@ -1,7 +1,8 @@
 // What a person can do on the page; each action changes the state, and what the browser keeps.
 
+import { copyText, focusOn } from "../common/document.js";
 import { writeStored } from "../common/storage.js";
-import { copyBySelection, focusOn, replaceText } from "./elements.js";
+import { replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
 import { servedSource, SURE, usualTarget } from "./logic/languages.js";
 import { linkFragment } from "./logic/texts.js";
@@ -38,14 +39,8 @@ export function createActions({ store, translator, client, local, session, prefe
     store.update({ text: after.text });
   }
 
-  /** With the `html` of a formatted text, which word processors take. */
   async function copy(text, what, html) {
-    const blob = (type, content) => ({ [type]: new Blob([content], { type }) });
-    try {
-      await navigator.clipboard.write([new ClipboardItem({ ...blob("text/plain", text), ...(html && blob("text/html", html)) })]);
-    } catch {
-      copyBySelection(text); // without TLS browsers have no clipboard object
-    }
+    await copyText(text, html);
     store.update({ copied: what });
     clearTimeout(copiedTimer);
     copiedTimer = setTimeout(() => store.update({ copied: "" }), COPIED_MS);
@@ -147,7 +142,7 @@ export function createActions({ store, translator, client, local, session, prefe
 
     copyTranslation() {
       const { text, request } = store.state.translation;
-      copy(text, "translation", request.format === "html" && cleanHtml(text));
+      copy(text, "translation", request.format === "html" ? cleanHtml(text) : "");
     },
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),

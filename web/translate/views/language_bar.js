@@ -1,7 +1,8 @@
 // The languages: source, swap, target.
 
+import { languageName } from "../../common/strings.js";
 import { html } from "../../common/view.js";
-import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
+import { byLastUse, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
 import { isDone } from "../logic/request_body.js";
 import { knownSource } from "../state.js";
 import { IconButton } from "./icons.js";
