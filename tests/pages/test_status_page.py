@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
 REPLICAS: Final = "table.replicas"
 EVENTS: Final = "ol.events"
 ICON: Final = 'link[rel="icon"]'
+# Of the page's content: its filter and opacity.
+SHOWN_AS: Final = "(({filter, opacity}) => [filter, opacity])(getComputedStyle(document.querySelector('main')))"
 # More than what a verdict outlives its data.
 LONG_SECONDS: Final = 20.0
 
@@ -304,6 +306,43 @@ async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServe
         await tab.sees("#connection.live")
         await tab.sees("#issues-title", "Nothing is wrong")
         await tab.until("document.title === 'All is well · Status · Pairway'")
+
+
+async def test_what_is_stale_has_no_count_and_no_colour(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):  # degraded, because it has no Redis
+        await tab.take_clock()
+        await tab.open(f"{running.url}/status")
+        await tab.until("document.title === '(1) Degraded · Status · Pairway'")
+        assert await tab.run(SHOWN_AS) == ["none", "1"]
+        await tab.offline(True)
+        await sees_when_late(tab, "#fleet-status", "Unknown since")
+        await tab.until("document.title.startsWith('? Unknown since')")
+        assert "Problems" not in await tab.run("document.querySelector('header [role=status]').textContent")
+        await tab.sees("#issues-title", "Wrong at")
+        assert await tab.run(SHOWN_AS) == ["grayscale(1)", "1"], "grey, and as readable as before"
+        await tab.offline(False)
+        await tab.until("document.title === '(1) Degraded · Status · Pairway'")
+        assert await tab.run(SHOWN_AS) == ["none", "1"]
+
+
+async def test_proxy_that_was_killed_and_came_back_makes_up_no_events(
+    tab: Tab, redis: RedisServer, tmp_path: Path
+) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
+    async with replicas(one, two), proxy_process(tmp_path, redis, one, two) as (server, client):
+        await tab.open(f"{client.base_url}/status")
+        await tab.sees("#fleet-status.ok", "All is well")
+        server.kill()
+        await tab.sees("#connection.lost")
+        server.start()
+        await tab.sees("#connection.live")
+        await tab.sees("#fleet-status.ok", "All is well")
+        for fake in (one, two):
+            await tab.sees(row(fake), "ready")
+        # It probes again once the killed one's lease is over; whatever it makes of the first reports is there then.
+        await tab.sees(".proxies", "probes")
+        events: list[str] = await tab.run("[...document.querySelectorAll('ol.events .what')].map(each => each.textContent)")
+        assert [each for each in events if "probes the fleet now" not in each] == []
 
 
 async def test_verdict_without_a_network_is_unknown(tab: Tab) -> None:

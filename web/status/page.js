@@ -46,6 +46,7 @@ function clock() {
 function show(state) {
   const { findText: text, interfaceLanguage } = state;
   if (!text) return;
+  root.querySelector(".loading")?.remove();
   if (format.language !== interfaceLanguage) format = createFormat(interfaceLanguage);
   const now = clock();
   const fresh = freshness(state.arrived, now);

@@ -12,8 +12,8 @@ export const POLL_MS = 3000;
 export const ANSWER_MS = 5000;
 /** An operator's command waits for Redis. */
 export const CHANGE_MS = 30_000;
-/** Polls until the stream is tried again. */
-export const POLLS = 100;
+/** Polls until the stream is tried again: a minute. */
+export const POLLS = 20;
 const RETRY_MS = [500, 1000, 2000, 4000];
 
 /** Calls the API below the page's own address, as long as it runs. */

@@ -61,6 +61,7 @@ function keepDraft() {
 function show(state) {
   const { findText: text } = state;
   if (!text) return;
+  root.querySelector(".loading")?.remove();
   document.title = text("page.title");
   advisor.note(state);
   draftTimer ??= setTimeout(keepDraft, DRAFT_MS);
