@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import RedisServer
-from tests.pages.tabs import Tab
+from tests.pages.tabs import Chromium, Tab
 from tests.proxy.integration.keyed_proxies import TOKEN, guarded_fleet, new_key
 from tests.proxy.proxies import fleet_of, proxy
 from tests.proxy.proxy_process import proxy_process
@@ -106,6 +106,41 @@ async def test_runbook_opens_whole_and_filled_in(tab: Tab) -> None:
         await tab.click(f'.issues li:has-text("{two.url} is down") .runbook')
         await tab.sees(".command mark", "NAME")
         await tab.sees(".command", "journalctl")
+
+
+async def test_commands_are_copied_without_a_clipboard_object(tab: Tab) -> None:
+    """As without TLS."""
+    async with fleet_of("en>de") as (running, _):  # without Redis
+        await tab.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        await tab.open(f"{running.url}/status")
+        await tab.click(".issues .runbook")
+        await tab.run("addEventListener('copy', () => { window.copied = document.activeElement.value; })")
+        await tab.click(".command:has-text('curl') .copy")
+        await tab.sees(".command:has-text('curl') .copy", "Copied")
+        assert await tab.run("window.copied") == f"curl -s {running.url}/health"
+        await tab.sees(".command:has-text('curl') .copy:focus")
+
+
+async def test_phone_has_targets_for_fingers(browser: Chromium) -> None:
+    small = """Array.from(document.querySelectorAll("button, select, .runbook"), each => each.getBoundingClientRect())
+      .filter(({width, height}) => Math.min(width, height) < 44).length"""
+    phone = {"viewport": {"width": 400, "height": 850}, "has_touch": True, "is_mobile": True}
+    async with fleet_of("en>de") as (running, _), browser.person(**phone) as tab:
+        await tab.open(f"{running.url}/status")
+        await tab.sees(".issues .runbook")
+        await tab.click(".opener")
+        await tab.sees(".details")
+        assert await tab.run(small) == 0
+        await tab.check()
+
+
+async def test_forced_colours_leave_the_legends_theirs(browser: Chromium) -> None:
+    async with fleet_of("en>de") as (running, _), browser.person(forced_colors="active") as tab:
+        await running.translate("Hello")
+        await tab.open(f"{running.url}/status")
+        await tab.until("document.querySelectorAll('#chart-latency .line').length === 2")
+        colors = "Array.from(document.querySelectorAll('#chart-latency .line'), each => getComputedStyle(each).backgroundColor)"
+        assert len(set(await tab.run(colors))) == 2
 
 
 async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:

@@ -164,6 +164,25 @@ test("a proxy that hangs is lost, and asked again", async () => {
   assert.deepEqual(setting.states, ["lost", "live"]);
 });
 
+test("a proxy that hung and answers a poll first is followed by its stream again", async () => {
+  let hangs = true;
+  const setting = new Setting((path, { signal }) => {
+    if (hangs) return hang(signal);
+    return Promise.resolve(path.endsWith("stream") ? stream(signal, { number: 2 }) : Response.json({ number: 1 }));
+  });
+  setting.client.start();
+  await setting.passed(FIRST_EVENT_MS);
+  await setting.passed(ANSWER_MS);
+  await setting.passed(500);
+  await setting.until(() => setting.requests.length === 3);
+  await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === FIRST_EVENT_MS));
+  hangs = false;
+  setting.pass(FIRST_EVENT_MS);
+  await setting.passed(POLL_MS);
+  await setting.until(() => setting.statuses.length === 2);
+  assert.deepEqual(setting.states, ["lost", "polling", "live"]);
+});
+
 test("an answer whose rest does not come has a time limit too", async () => {
   const setting = new Setting((path, { signal }) => (path.endsWith("stream") ? problem(503, "overloaded") : Promise.resolve(stream(signal, {}))));
   setting.client.start();

@@ -39,10 +39,7 @@ export function languageName(tag, interfaceLanguage) {
   }
 }
 
-/**
- * Returns a function that puts the texts of a language into the state, and returns whether they could be loaded: else those
- * before them stay, or English.
- */
+/** Returns a function that puts a language's texts into the state, and returns whether they came: else those before stay, or English. */
 export function languageShower({ english, folder, store }) {
   let wanted = "";
   return async function showLanguage(language) {

@@ -12,8 +12,8 @@ export const POLL_MS = 3000;
 export const ANSWER_MS = 5000;
 /** An operator's command waits for Redis. */
 export const CHANGE_MS = 30_000;
-/** Polls until the stream is tried again: a minute. */
-export const POLLS = 20;
+/** Polls until the stream is tried again. */
+export const POLLS = 100;
 const RETRY_MS = [500, 1000, 2000, 4000];
 
 /** Calls the API below the page's own address, as long as it runs. */
@@ -78,8 +78,9 @@ export class StatusClient {
     }
   }
 
+  // After failures once: the server hung, and nothing in between holds the stream back.
   async #poll(signal) {
-    for (let count = 0; count < POLLS && !signal.aborted; count += 1) {
+    for (let left = this.#failures ? 1 : POLLS; left > 0 && !signal.aborted; left -= 1) {
       this.#pass("polling", await this.#ask("status/data", {}, (response) => response.json(), ANSWER_MS, signal));
       await this.#pause(POLL_MS, signal);
     }

@@ -11,14 +11,14 @@ import { cleanHtml } from "./logic/rich_text.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
-// Each step holds two texts.
-const MAX_STEPS = 20;
+// Each holds two texts; a change has one forth and one back.
+const MAX_STEPS = 40;
 
 /** Returns the actions of the page; `preferred` are the person's languages, and `showLanguage` loads the interface's texts. */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
   const kept = createKeptActions({ store, translator, client, local, session });
   let copiedTimer;
-  /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
+  /** @type {{from: object, to: object}[]} between texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
 
   function change(changes) {
@@ -33,7 +33,7 @@ export function createActions({ store, translator, client, local, session, prefe
     const { text, source, target, format } = store.state;
     const before = { text, source, target, format };
     const after = { ...before, ...changes };
-    steps = [...steps, { before, after }].slice(-MAX_STEPS);
+    steps = [...steps, { from: after, to: before }, { from: before, to: after }].slice(-MAX_STEPS);
     store.update({ ...after, text, translation: null, isTargetChosen: after.target !== "" });
     replaceText(after.text);
     store.update({ text: after.text });
@@ -61,10 +61,9 @@ export function createActions({ store, translator, client, local, session, prefe
     /** Ctrl+Z has taken a change of the text back, or brought it again. */
     undoText(text) {
       const was = store.state.text;
-      const moves = steps.flatMap(({ before, after }) => [{ from: after, to: before }, { from: before, to: after }]);
-      const move = moves.findLast(({ from, to }) => from.text === was && to.text === text);
+      const step = steps.findLast(({ from, to }) => from.text === was && to.text === text);
       store.update({ text });
-      if (move) change(move.to);
+      if (step) change(step.to);
       else translator.noteTyping();
     },
     clearText() {
@@ -101,7 +100,7 @@ export function createActions({ store, translator, client, local, session, prefe
       const { state } = store;
       const source = servedSource(state.languages, state.target);
       const target = knownSource(state);
-      if (!source || !target) return;
+      if (!source || !target || source === target) return;
       if (!state.text.trim()) change({ source, target, isTargetChosen: true });
       else if (isDone(state)) {
         replaceAll({ text: state.translation.text, source, target });
