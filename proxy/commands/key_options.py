@@ -16,7 +16,7 @@ _UNITS: Final = {"h": 3600, "d": 86_400}
 
 
 def add_grant(command: argparse.ArgumentParser, *, required: bool) -> None:
-    """Add the options of a key; absent ones are not in the result."""
+    """Add a key's options; absent ones are not in the result."""
 
     def add(name: str, text: str, **more: Any) -> None:
         command.add_argument(name, help=text, default=argparse.SUPPRESS, **more)

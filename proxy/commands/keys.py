@@ -68,7 +68,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(options: argparse.Namespace, store: KeyStore, fleet: FleetStore) -> int:
-    """Run a command on keys and print its result; return the exit status."""
+    """Run a command and print its result; return the exit status."""
     if options.command == "export":
         return await run_export(options.output, store)
     if options.command == "import":

@@ -82,7 +82,7 @@ def expect(
     if sum((bool(counts), now, only_show)) != 1:
         raise UsageError("Give one of SERVICE=NUMBER …, --now and --show.")
     stated = dict(map(_count, counts or ()))
-    services: dict[str, dict[str, Any]] = {} if counts else operators_ask(server, "GET", "/status/data")["services"]
+    services: dict[str, dict[str, Any]] = {} if counts else operators_ask(server, "GET", "/fleet")["services"]
     if not only_show:
         stated = stated or {name: each["ready"] for name, each in services.items()}
         services = _changed(server, "PUT", "/fleet/expected", stated)["services"]
