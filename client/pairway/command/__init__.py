@@ -1,4 +1,4 @@
-"""Command `pairway`: translate files, texts and pipes, look at a server, operate a fleet.
+"""Command `pairway`: translate, look at a server, operate a fleet.
 
 - ``main``: the program: its commands, its version, how it ends.
 - ``translate``: the command that translates: its options.

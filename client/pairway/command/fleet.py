@@ -17,7 +17,7 @@ from .server_options import Server, command, new_group
 
 COLUMNS: Final = ("url", "state", "drained", "in_flight", "weight", "why")
 CHANGES: Final = ("url", "verdict", "weight")
-SERVICES: Final = ("service", "ready", "expected")
+SERVICES: Final = ("service", "ready", "expected", "why")
 NONE: Final = "none"
 Replica = Annotated[str, typer.Argument(metavar="URL", help="http://HOST:PORT; a name is all its addresses.")]
 Weight = Annotated[str | None, typer.Option(metavar="N", help=f"Share of requests; {NONE}: as it reports.")]

@@ -1,4 +1,4 @@
-"""Models: see and reload those of API servers, one server after the other."""
+"""Models: see and reload those of API servers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def reload(
 
 
 def _followed(client: Client, models: dict[str, Any]) -> str:
-    """Print the steps of the reload that runs until its end; return its outcome."""
+    """Print a reload's steps until its end; return its outcome."""
     began = (models["reload"] or models["last_reload"])["started_at"]
     printed: set[tuple[int, str]] = set()
     ends = time.monotonic() + MAX_WAIT_SECONDS

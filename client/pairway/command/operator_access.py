@@ -1,4 +1,4 @@
-"""Operators' access: the server that their commands ask, the token, and what refusals mean."""
+"""Operators' access: the server, its token, and what refusals mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .server_options import Server
 PROXY: Final = "PROXY"
 APISERVER: Final = "APISERVER"
 APISERVER_PORT: Final = "8001"
-# That of the `make up` in this folder (deploy/run_files.py).
+# That of the `make up` in this folder (deploy/run_files.py); it goes to no other machine.
 RUN_TOKEN: Final = Path(".run", "operator-token")
 LOOPBACK: Final = "127.0.0.1"
 HINTS: Final = {
@@ -35,7 +35,7 @@ REDIS_WORKS: Final = " Without it, in a proxy's container: python -m proxy keys,
 
 @contextmanager
 def operator_client(server: Server, kind: str = PROXY, url: str | None = None) -> Generator[Client]:
-    """Yield a client with the operator's token: of the environment, or of `make up`.
+    """Yield a client with the operator's token.
 
     Raises:
         PairwayError: the server refused or is away, with what an operator can do.
@@ -61,7 +61,7 @@ def operator_client(server: Server, kind: str = PROXY, url: str | None = None) -
 
 
 def _is_here(server: Server) -> bool:
-    """Say whether the server is on this machine: the token of a run goes to no other."""
+    """Say whether the server is on this machine."""
     return httpx.URL(load_settings(server.url, None, None).url).host in {LOOPBACK, "localhost", "::1"}
 
 
@@ -72,7 +72,7 @@ def operators_ask(server: Server, method: str, path: str, body: object = None, *
 
 
 def own_url(kind: str) -> str | None:
-    """Return the address of the server whose environment this is, None if it says none."""
+    """Return the address of the server of this environment, if any."""
     ports = {f"{kind}_OPERATOR": "0", kind: APISERVER_PORT if kind == APISERVER else "0"}
     for prefix, default in ports.items():
         if (port := os.environ.get(f"{prefix}_PORT") or default) != "0":

@@ -41,7 +41,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> No
 
 
 def show(headings: Sequence[str], rows: Sequence[Sequence[object]], *, as_json: bool) -> None:
-    """Print rows as a table, or as JSON with the headings as names."""
+    """Print rows as a table or as JSON."""
     if as_json:
         print_json([dict(zip(map(str.lower, headings), row, strict=True)) for row in rows])
     else:
@@ -51,7 +51,7 @@ def show(headings: Sequence[str], rows: Sequence[Sequence[object]], *, as_json: 
 def show_records(
     records: Sequence[Mapping[str, Any]], columns: Sequence[str], found: Any = None, *, as_json: bool = False
 ) -> None:
-    """Print members of records, or all that was found as JSON; a column without a value is left out."""
+    """Print columns of records that have a value, or all as JSON."""
     if as_json:
         print_json(found)
         return
