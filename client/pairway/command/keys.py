@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _end(text: str) -> float | None:
-    """Return the Unix seconds of 30d, 12h, a date or a time (UTC)."""
+    """Return Unix seconds of 30d, 12h, a date or time (UTC)."""
     if text == NONE:
         return None
     if match := re.fullmatch(r"(\d{1,6})([hd])", text, re.ASCII):
@@ -78,7 +78,7 @@ _COLUMNS: Final = ("id", *_GRANT, "revoked_at")
 
 
 def _with_grant(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options of a key; its ``grant`` are the fields given."""
+    """Return a command with a key's options, the fields of ``grant``."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
