@@ -183,8 +183,18 @@ async def test_token_is_of_the_environment_a_file_or_the_run(
     await done(run, "status")
     port = operated.url.rpartition(":")[2]
     monkeypatch.delenv("PAIRWAY_URL")
-    monkeypatch.setenv("PROXY_HOST", "0.0.0.0")  # noqa: S104 - what a container's environment says
+    monkeypatch.setenv("PROXY_HOST", "0.0.0.0")
     monkeypatch.setenv("PROXY_PORT", port)
     await done(run, "fleet", "list")
     monkeypatch.setenv("PROXY_OPERATOR_PORT", "1")
     assert "http://127.0.0.1:1 " in await refused(run, 3, "fleet", "list")
+
+
+async def test_token_of_the_run_goes_to_this_machine_only(
+    run: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".run").mkdir()
+    (tmp_path / ".run" / "operator-token").write_text("not ASCII: é")
+    monkeypatch.delenv("PROXY_OPERATOR_TOKEN", raising=False)
+    assert "cannot be read" in await refused(run, 2, "fleet", "list", "--url", OTHER)
+    assert "cannot be reached" in await refused(run, 3, "fleet", "list", "--url", "http://server.invalid")
