@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -57,20 +57,12 @@ _WHOLE: Final = partial(number, kind=int)
 # Fields of a key: how an option becomes each, and what typer shows; an option that is not given is None.
 _GRANT: Final[Mapping[str, tuple[Callable[[Any], Any], Any, Any]]] = {
     "name": (str, str, typer.Option("--name", metavar="NAME", help="Name of the key's holder.")),
-    "scopes": (
-        list,
-        list[str],
-        typer.Option("--scope", metavar="SCOPE", help="translate or operate; may be repeated."),
-    ),
+    "scopes": (list, list[str], typer.Option("--scope", metavar="SCOPE", help="translate, operate; repeatable.")),
     "requests_per_minute": (_WHOLE, str, typer.Option(metavar="N", help=f"Most requests a minute, or {NONE}.")),
     "chars_per_day": (_WHOLE, str, typer.Option(metavar="N", help=f"Most characters a UTC day, or {NONE}.")),
     "chars_per_month": (_WHOLE, str, typer.Option(metavar="N", help=f"Most characters a UTC month, or {NONE}.")),
     "pairs": (_pairs, str, typer.Option(metavar="PAIR,...", help=f"Such as en-de,en-fr, or {NONE} for all.")),
-    "ceiling": (
-        str,
-        str,
-        typer.Option(metavar="PRIORITY", help="Most urgent priority: interactive, standard or bulk."),
-    ),
+    "ceiling": (str, str, typer.Option(metavar="PRIORITY", help="Most urgent: interactive, standard or bulk.")),
     "cached": (bool, bool, typer.Option(help="Whether it may use the cache.")),
     "expires_at": (_end, str, typer.Option("--expires", metavar="END", help=f"30d, 12h, 2030-01-31 or {NONE}.")),
 }
@@ -86,18 +78,11 @@ def _with_grant(function: Callable[..., None]) -> Callable[..., None]:
         grant: dict[str, Any] = {name: _GRANT[name][0](value) for name, value in given.items() if value is not None}
         function(*args, grant=grant, **kwargs)
 
-    own = [each for each in inspect.signature(function, eval_str=True).parameters.values() if each.name != "grant"]
-    run.__signature__ = inspect.Signature(  # pyright: ignore[reportAttributeAccessIssue] -- read by inspect
-        [
-            *own,
-            *(
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, shown]
-                )
-                for name, (_, kind, shown) in _GRANT.items()
-            ),
-        ]
-    )
+    parameters = [each for each in signature(function, eval_str=True).parameters.values() if each.name != "grant"]
+    for name, (_, kind, shown) in _GRANT.items():
+        annotation = Annotated[kind | None, shown]
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    run.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue] -- read by inspect
     return run
 
 

@@ -51,7 +51,8 @@ def operator_client(server: Server, kind: str = PROXY, url: str | None = None) -
         except UnreachableError as error:
             if kind == PROXY:
                 raise
-            raise UnreachableError(f"{error.message} Name the API servers by --replica.") from error
+            reason = error.message.partition("; set ")[0]
+            raise UnreachableError(f"{reason}; name the API servers to ask by --replica") from error
         except RequestError as error:
             hint = HINTS.get(error.code, "").format(kind=kind)
             if error.code == "operator-off" and kind == PROXY:

@@ -55,12 +55,18 @@ def show_records(
     if as_json:
         print_json(found)
         return
-    shown = [name for name in columns if name == columns[0] or any(each.get(name) for each in records)]
+    shown = [name for name in columns if name == columns[0] or any(_has(each.get(name)) for each in records)]
     rows = [[_cell(name, each.get(name)) for name in shown] for each in records]
     print_table([name.upper().replace("_", " ") for name in shown], rows)
 
 
+def _has(value: object) -> bool:
+    return value is not None and value is not False and value != []
+
+
 def _cell(name: str, value: Any) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if name.endswith("_at") and value:
         return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M")
     return " ".join(value) if type(value) in {list, dict} else value

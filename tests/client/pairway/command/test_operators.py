@@ -132,7 +132,7 @@ async def test_replica_is_drained_resumed_added_and_removed(
     assert json.loads((await done(run, "fleet", "drain", fake.url, "--json")).out)["replicas"][0]["drained"] is True
     listed = (await done(run, "fleet", "list")).out
     assert "drained" in listed.splitlines()[-1], "also among the changes in force"
-    assert "True" not in (await done(run, "fleet", "resume", fake.url)).out
+    assert "DRAINED" not in (await done(run, "fleet", "resume", fake.url)).out
     assert "2.0" in (await done(run, "fleet", "add", fake.url, "--weight", "2")).out
     assert "2.0" not in (await done(run, "fleet", "add", fake.url, "--weight", "none")).out
     await done(run, "fleet", "remove", fake.url)
