@@ -376,7 +376,9 @@ async def test_proxy_that_was_killed_and_came_back_makes_up_no_events(
             await tab.sees(row(fake), "ready")
         # It probes again once the killed one's lease is over; whatever it makes of the first reports is there then.
         await tab.sees(".proxies", "probes")
-        events: list[str] = await tab.run("[...document.querySelectorAll('ol.events .what')].map(each => each.textContent)")
+        events: list[str] = await tab.run(
+            "[...document.querySelectorAll('ol.events .what')].map(each => each.textContent)"
+        )
         assert [each for each in events if "probes the fleet now" not in each] == []
 
 

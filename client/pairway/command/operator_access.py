@@ -21,9 +21,12 @@ from .server_options import Server
 PROXY: Final = "PROXY"
 APISERVER: Final = "APISERVER"
 APISERVER_PORT: Final = "8001"
+# Of a call with its repeats: an operator is not kept waiting for Redis; a reload may wait 20 s for an old engine's end.
+SECONDS: Final = {PROXY: 10.0, APISERVER: 60.0}
 # That of the `make up` in this folder (deploy/run_files.py); it goes to no other machine.
 RUN_TOKEN: Final = Path(".run", "operator-token")
 LOOPBACK: Final = "127.0.0.1"
+HERE: Final = {LOOPBACK, "localhost", "::1"}
 HINTS: Final = {
     "operator-off": "In compose: {kind}_OPERATOR_TOKEN=… in .env, then make roll.",
     "key-required": "Set {kind}_OPERATOR_TOKEN, or give --key-file with the token or a key of scope operate.",
@@ -43,9 +46,12 @@ def operator_client(server: Server, kind: str = PROXY, url: str | None = None) -
     if url or not (server.url or server.profile or os.environ.get("PAIRWAY_URL")):
         server = replace(server, url=url or own_url(kind))
     token = None if server.profile else os.environ.get(f"{kind}_OPERATOR_TOKEN")
-    if not (token or server.key_file or server.profile) and os.access(RUN_TOKEN, os.R_OK) and _is_here(server):
+    is_here = httpx.URL(load_settings(server.url, None, server.profile).url).host in HERE
+    if is_here and not (token or server.key_file or server.profile) and os.access(RUN_TOKEN, os.R_OK):
         server = replace(server, key_file=RUN_TOKEN)
-    with server.client(key=token) as client:
+    with server.client(key=token, timeout=SECONDS[kind]) as client:
+        if is_here or client.url == own_url(kind):  # an HTTP proxy would see the token, and does not reach it
+            client.mounts = {f"all://{httpx.URL(client.url).netloc.decode()}": None}
         try:
             yield client
         except UnreachableError as error:
@@ -59,11 +65,6 @@ def operator_client(server: Server, kind: str = PROXY, url: str | None = None) -
                 hint += REDIS_WORKS
             detail = f"{error.detail} {hint}".rstrip()
             raise RequestError(detail, code=error.code, status=error.status, request_id=error.request_id) from error
-
-
-def _is_here(server: Server) -> bool:
-    """Say whether the server is on this machine."""
-    return httpx.URL(load_settings(server.url, None, None).url).host in {LOOPBACK, "localhost", "::1"}
 
 
 def operators_ask(server: Server, method: str, path: str, body: object = None, *, safe: bool = True) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from pairway.command.operator_access import SECONDS
 
 from tests.client.pairway.command.command_line import Ended, Program
 from tests.conftest import RedisServer
@@ -152,10 +153,12 @@ async def test_expected_replicas_are_stated_shown_and_taken_back(run: Program) -
 
 
 async def test_change_without_redis_is_said(fake: FakeReplica, run: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROXY_OPERATOR_TOKEN", TOKEN)
+    monkeypatch.setitem(SECONDS, "PROXY", 2.0)
     async with proxy([fake], operator_token=TOKEN) as one:
-        monkeypatch.setenv("PROXY_OPERATOR_TOKEN", TOKEN)
         ended = await done(run, "fleet", "drain", fake.url, "--url", one.url)
-    assert "Redis is away" in ended.err
+        assert "Redis is away" in ended.err
+        assert "keys-unavailable" in await refused(run, 3, "keys", "list", "--url", one.url)
 
 
 async def test_operators_calls_that_are_off_say_how_to_set_a_token(fake: FakeReplica, run: Program) -> None:
@@ -181,6 +184,9 @@ async def test_token_is_of_the_environment_a_file_or_the_run(
     (run_dir / "operator-token").write_text(TOKEN)
     await done(run, "keys", "list")
     await done(run, "status")
+    monkeypatch.setenv("HTTP_PROXY", OTHER)
+    await done(run, "keys", "list")  # no HTTP proxy is between it and its own machine
+    monkeypatch.delenv("HTTP_PROXY")
     port = operated.url.rpartition(":")[2]
     monkeypatch.delenv("PAIRWAY_URL")
     monkeypatch.setenv("PROXY_HOST", "0.0.0.0")
