@@ -15,7 +15,7 @@ from proxy.fleet.expected_replicas import NOT_STATED, ExpectedReplicas, ServiceR
 from proxy.fleet.store import FleetStore
 
 NONE: Final = "none"
-_HEADER: Final = ("service", "ready", "expected")
+_HEADER: Final = ("SERVICE", "READY", "EXPECTED")
 
 
 class NotWatchedError(Exception):

@@ -125,4 +125,4 @@ async def _check_grant(key: KeyView, chosen: Iterable[str], store: KeyStore, fle
 
 
 def _table(keys: Sequence[KeyView]) -> str:
-    return table([tuple(_COLUMNS), *(tuple(cell(key) for cell in _COLUMNS.values()) for key in keys)])
+    return table([tuple(map(str.upper, _COLUMNS)), *(tuple(cell(key) for cell in _COLUMNS.values()) for key in keys)])

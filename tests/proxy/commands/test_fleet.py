@@ -52,7 +52,7 @@ def test_numbers_are_stated_shown_and_taken_back(command: Command, redis: RedisS
     assert (status, rows(shown)) == (
         0,
         [
-            ["service", "ready", "expected"],
+            ["SERVICE", "READY", "EXPECTED"],
             ["localhost", "1", "no number stated"],
             ["nobody.invalid", "0", "no number stated"],
         ],
