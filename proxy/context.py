@@ -35,10 +35,11 @@ from shared.runtime.shared_rendering import SharedRendering
 
 @dataclass(frozen=True, slots=True)
 class KeysContext:
-    """API keys: authentication of callers, and the stored keys."""
+    """API keys: authentication of callers, the stored keys, and the loops that write usage."""
 
     authenticator: Authenticator
     store: KeyStore
+    loops: tuple[Loop, ...]
 
 
 @dataclass(frozen=True, slots=True)

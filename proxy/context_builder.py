@@ -46,6 +46,8 @@ from proxy.glossaries.store import PURGE_SECONDS, GlossaryStore
 from proxy.glossaries.term_finder import GlossaryCache, TermFinder
 from proxy.keys.authenticator import Authenticator
 from proxy.keys.store import KeyStore
+from proxy.keys.usage_recorder import FLUSH_SECONDS as USAGE_SECONDS
+from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
 from proxy.routing.language_detector import LanguageDetector
 from proxy.routing.language_lists import LanguageLists, RequestLimits, languages_render
@@ -98,7 +100,7 @@ async def build_context(
         stack,
         client=await stack.enter_async_context(client),
         local_stats=LocalStats(time.monotonic, rng),
-        metrics=ProxyMetrics(),
+        metrics=ProxyMetrics(settings.metric_keys),
         rng=rng,
     )
     detector = await asyncio.to_thread(LanguageDetector)
@@ -108,7 +110,7 @@ async def build_context(
     body_budget = ByteBudget(settings.max_bodies_bytes)
     keyless_bodies = KeylessBodies(settings.max_keyless_bytes, foundation.metrics)
     redis_cache = build_redis_cache(foundation)  # closed last: its Redis must not delay the release of the lease
-    keys = build_keys(foundation)
+    keys = build_keys(foundation, owner)
     turns = LoopTurns()
     long_bodies = LongBodies(turns)
     glossaries, purge = build_glossaries(foundation, turns)
@@ -120,7 +122,7 @@ async def build_context(
     translation = build_translation(
         foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns, long_bodies
     )
-    loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
+    loops = (*fleet.loops, *keys.loops, canaries, purge, status_loop, *translation.loops)
     for loop in loops:
         foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
     export_fleet(foundation.metrics, fleet.registry, foundation.local_stats)
@@ -157,21 +159,25 @@ def export_fleet(metrics: ProxyMetrics, registry: Registry, local_stats: LocalSt
     metrics.leader.set_function(lambda: registry.is_leader)
 
 
-def build_keys(foundation: Foundation) -> KeysContext:
-    """Build the authentication of callers."""
+def build_keys(foundation: Foundation, owner: str) -> KeysContext:
+    """Build the authentication of callers, and the loop that writes their usage."""
     settings, stack = foundation.settings, foundation.stack
     store = KeyStore(settings.redis_url.get_secret_value(), settings.redis_prefix, settings.redis_timeout, time.time)
     stack.push_async_callback(store.close)
+    recorder = UsageRecorder(store.usage, owner, store.clock, time.monotonic)
+    stack.push_async_callback(recorder.close)
     authenticator = Authenticator(
         store,
         foundation.metrics,
+        recorder,
         time.monotonic,
         on=settings.keys_on,
         serves_without_redis=settings.keys_without_redis == "open",
         operator_token=settings.operator_token,
     )
     stack.push_async_callback(authenticator.meter.close)
-    return KeysContext(authenticator, store)
+    loop = Loop("usage", USAGE_SECONDS, recorder.flush, time.monotonic, foundation.rng)
+    return KeysContext(authenticator, store, (loop,) if settings.keys_on else ())
 
 
 def build_glossaries(foundation: Foundation, turns: LoopTurns) -> tuple[GlossariesContext, Loop]:

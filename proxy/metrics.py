@@ -19,6 +19,8 @@ E = TypeVar("E", bound=PairwayError)
 
 # Known pairs whose counters begin at 0, about 25 series each; those of further pairs begin with their first request.
 MAX_STARTED_PAIRS: Final = 200
+# Label of the API keys beyond the maximum.
+NO_KEY: Final = "none"
 SHED_REASONS: Final = ("full", "share", "late")
 KEYLESS_REASONS: Final = ("network", "bytes", "slow")
 REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "unavailable")
@@ -49,11 +51,14 @@ class ReadGauge(Collector):
 
 
 class ProxyMetrics(ServerMetrics):
-    """All metrics of a proxy."""
+    """All metrics of a proxy.
+
+    ``max_keys``: API keys with counters of their own, the first that are used; without any nothing is counted by key.
+    """
 
     request_labels: ClassVar[tuple[str, ...]] = ("pair", "route")
 
-    def __init__(self) -> None:
+    def __init__(self, max_keys: int = 0) -> None:
         self._started_pairs: set[str] = set()
         super().__init__("pairway_proxy")
         attempts = "Attempts sent to a replica, by outcome (ok, an error code, beaten by a hedge, cancelled)."
@@ -68,6 +73,7 @@ class ProxyMetrics(ServerMetrics):
         why = tuple(product(Priority, SHED_REASONS))
         self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
         self._register_refusals()
+        self._register_key_usage(max_keys)
         self.replicas = self._read_gauge("replicas", "Replicas by state.", "state")
         self.pair_ready = self._read_gauge("pair_ready_replicas", "Replicas ready for the pair.", "pair")
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
@@ -106,6 +112,17 @@ class ProxyMetrics(ServerMetrics):
         keyless = f"Requests refused while their body was read before their key was known, by reason ({reasons})."
         self.keyless = self._counter_of("pairway_proxy_keyless_refusals_total", keyless, "reason", KEYLESS_REASONS)
 
+    def _register_key_usage(self, max_keys: int) -> None:
+        self._max_keys = max_keys
+        self._key_ids: set[str] = set()
+        more = "of an API key, by its id ('none' for keys beyond PROXY_METRIC_KEYS; without it no series)"
+        labels = ["key"]
+        self._key_requests = self.counter("pairway_proxy_key_requests_total", f"Requests {more}.", labels)
+        characters = f"Characters charged to the quota {more}."
+        self._key_characters = self.counter("pairway_proxy_key_characters_total", characters, labels)
+        refunded = f"Characters refunded after they were charged {more}."
+        self._key_refunds = self.counter("pairway_proxy_key_refunded_characters_total", refunded, labels)
+
     def _read_gauge(self, name: str, documentation: str, label: str) -> ReadGauge:
         return ReadGauge(f"pairway_proxy_{name}", documentation, label, self.registry)
 
@@ -140,6 +157,25 @@ class ProxyMetrics(ServerMetrics):
         """Count the refusal of a keyless body; return its error."""
         self.keyless.labels(reason).inc()
         return error
+
+    def count_key_requests(self, key_id: str) -> None:
+        """Count a request of an API key."""
+        self._count_key(self._key_requests, key_id, 1)
+
+    def count_key_characters(self, key_id: str, chars: int) -> None:
+        """Count characters charged to an API key."""
+        self._count_key(self._key_characters, key_id, chars)
+
+    def count_key_refund(self, key_id: str, chars: int) -> None:
+        """Count characters given back to an API key."""
+        self._count_key(self._key_refunds, key_id, chars)
+
+    def _count_key(self, counter: MetricFamily[Count], key_id: str, amount: int) -> None:
+        if not self._max_keys:
+            return
+        if len(self._key_ids) < self._max_keys:
+            self._key_ids.add(key_id)
+        counter.labels(key_id if key_id in self._key_ids else NO_KEY).inc(amount)
 
     def forget(self, url: str) -> None:
         """Drop a replica's series, because addresses of containers come and go."""

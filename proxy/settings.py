@@ -66,6 +66,13 @@ class ProxySettings(ServerSettings):
         description='While Redis is away, "open" accepts API keys read within the last hour, without counting; '
         '"closed" accepts none.',
     )
+    metric_keys: int = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description="Most API keys with counters of their own in /metrics, by id; further ones are counted together, "
+        "as none; 0: no counters by key.",
+    )
     operator_port: int = Field(
         default=0,
         ge=0,

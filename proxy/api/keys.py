@@ -1,4 +1,4 @@
-"""Endpoints for keys: operators create, list, change and revoke them."""
+"""Endpoints for keys: operators create, list, change and revoke them, and read their usage."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import asyncio
 import time
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from proxy.api import operators
 from proxy.context import context
 from proxy.keys.api_key import ID, ApiKey, Grant, KeyChanges, KeyView, check_end, mint, name_warnings, pair_warnings
 from proxy.keys.store import KeyStore
+from proxy.keys.usage_report import UsageReport, render_csv, render_json
+from proxy.keys.usage_store import DAYS, MONTHS, last_days, last_months
 from proxy.storage.connection import StoreUnavailableError
+from shared.http.body import OPERATOR_READER
 from shared.http.openapi import body_documentation, problem_documentation
 from shared.http.problems import JSON
 from shared.http.request_context import add_log_fields
-from shared.protocol.errors import KeysUnavailableError, UnknownKeyError
+from shared.protocol.errors import InvalidRequestError, KeysUnavailableError, UnknownKeyError
 
 routes = APIRouter(dependencies=[operators.OPERATOR])
 
@@ -42,6 +45,34 @@ class KeyList(BaseModel):
     """All keys, the oldest first; revoked and expired ones for 30 days."""
 
     keys: list[KeyView]
+
+
+CSV: Final = "text/csv"
+
+
+class UsageQuery(BaseModel):
+    """The periods of a usage report, and its form.
+
+    Without ``days`` and ``months`` it has the present month.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    days: Annotated[int, Field(ge=0, le=DAYS, description="Number of UTC days, with the present one.")] = 0
+    months: Annotated[int, Field(ge=0, le=MONTHS, description="Number of UTC months, with the present one.")] = 0
+    key: Annotated[str | None, Field(pattern=f"^{ID.pattern}$", description="Id of one key; absent: all.")] = None
+    format: Annotated[Literal["json", "csv"] | None, Field(description="Absent: as the header Accept says.")] = None
+
+
+_USAGE: Final[dict[str, Any]] = {
+    "openapi_extra": {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema}
+            for name, schema in UsageQuery.model_json_schema()["properties"].items()
+        ]
+    },
+    "responses": PROBLEMS | {200: {"model": UsageReport, "content": {CSV: {"schema": {"type": "string"}}}}},
+}
 
 
 async def _checked_id(key_id: Annotated[str, Path(description="12 hexadecimal digits, the middle of the key.")]) -> str:
@@ -99,6 +130,25 @@ async def list_all(request: Request) -> Response:
     with _keys(request) as keys:
         records = await keys.all()
     return Response(await asyncio.to_thread(_render, records), media_type=JSON)
+
+
+@routes.get("/keys/usage", **_USAGE)
+async def usage(request: Request) -> Response:
+    """Report requests and characters of all keys by day and month, as JSON or CSV.
+
+    A period is incomplete if some of its usage was lost. Days are kept for 35 days, months for 13 months.
+    """
+    if not set(request.query_params) <= UsageQuery.model_fields.keys():  # unnamed: an answer repeats no query
+        raise InvalidRequestError([("query", f"has another parameter than {', '.join(UsageQuery.model_fields)}")])
+    query = OPERATOR_READER.validated(dict(request.query_params), UsageQuery)
+    is_csv = (query.format or ("csv" if CSV in request.headers.get("accept", "") else "json")) == "csv"
+    with _keys(request) as keys:
+        months = query.months or (0 if query.days else 1)
+        periods = [*last_days(keys.clock(), query.days), *last_months(keys.clock(), months)]
+        used = await keys.usage.read(periods, query.key)
+        names = {key.id: key.name for key in await keys.all()}
+    body = await asyncio.to_thread(render_csv if is_csv else render_json, used, names)
+    return Response(body, media_type=CSV if is_csv else JSON)
 
 
 @routes.get("/keys/{key_id}", responses=PROBLEMS)

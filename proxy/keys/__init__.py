@@ -6,5 +6,8 @@
 - ``quota``: counts and refunds usage, refuses what exceeds a limit; RateLimit headers.
 - ``usage``: limits, their windows, and what was used in them.
 - ``store``: keys and usage in Redis, and keys read recently.
+- ``usage_store``: what each key used in days and months, in Redis.
+- ``usage_recorder``: collects usage in this proxy, and writes it in batches.
+- ``usage_report``: usage as JSON and CSV.
 - ``backup``: a backup's file, export and import.
 """

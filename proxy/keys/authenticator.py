@@ -14,6 +14,7 @@ from proxy.keys.api_key import ApiKey, Scope, id_of, key_refusal, opens
 from proxy.keys.caller import Caller
 from proxy.keys.quota import KeyMeter
 from proxy.keys.store import CachedKeyStore, KeyStore
+from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
 from proxy.storage.connection import StoreUnavailableError
 from shared.protocol.errors import KeyRefusedError, KeyRequiredError, KeysUnavailableError, OperatorOffError
@@ -54,6 +55,7 @@ class Authenticator:
         self,
         store: KeyStore,
         metrics: ProxyMetrics,
+        recorder: UsageRecorder,
         clock: Callable[[], float],
         *,
         on: bool,
@@ -64,7 +66,7 @@ class Authenticator:
         self._metrics = metrics
         self._token = operator_token.get_secret_value()
         self.cached_store = CachedKeyStore(store, clock, serves_without_redis=serves_without_redis)
-        self.meter = KeyMeter(self.cached_store, metrics)
+        self.meter = KeyMeter(self.cached_store, metrics, recorder)
         self.on = on
 
     async def authenticate(

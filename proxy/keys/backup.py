@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from itertools import islice
@@ -13,23 +13,32 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from proxy.keys.api_key import MAX_CHARS, MAX_UNIX, ApiKey
 from proxy.keys.store import MAX_KEYS, OVER_SECONDS, KeyStore
+from proxy.keys.usage_store import DAYS, MONTHS, PERIOD, KeyUsage, PeriodUsage
 from shared.protocol.errors import KeysFullError
 from shared.protocol.headers import mask_secrets
 from shared.version import VERSION
 
 FORMAT: Final = "pairway-keys"
-FORMAT_VERSION: Final = 1
-# The most keys, each with the most pairs (200 of 80 characters), and headroom for names in JSON escapes.
+FORMAT_VERSION: Final = 2
+# Version 1 has no usage.
+READ_VERSIONS: Final = (1, 2)
+# The most keys, each with the most pairs (200 of 80 characters) and periods, and headroom for names in JSON escapes.
 MAX_BYTES: Final = MAX_KEYS * 20 * 1024
 # A header or checksum is shorter than this; a longer line is not parsed as one.
 _MAX_EDGE_BYTES: Final = 1024
 # A day and a month.
 _MAX_WINDOWS: Final = 2
+_MAX_PERIODS: Final = DAYS + MONTHS
 # Of a message about a wrong line.
 _MAX_PLACES: Final = 5
 _MAX_PLACE_CHARS: Final = 60
 
 M = TypeVar("M", bound=BaseModel)
+
+
+Period = Annotated[str, Field(pattern=f"^{PERIOD}$")]
+# A day has at most so many characters, and a month fewer days than are kept.
+Count = Annotated[int, Field(ge=0, le=MAX_CHARS * DAYS)]
 
 
 class BackupError(ValueError):
@@ -43,6 +52,7 @@ class _Header(BaseModel):
     version: int
     created_at: Annotated[FiniteFloat, Field(ge=0, le=MAX_UNIX)]
     pairway: str
+    incomplete: Annotated[tuple[Period, ...], Field(max_length=_MAX_PERIODS)] = ()
 
 
 class _Footer(BaseModel):
@@ -55,7 +65,10 @@ class _Footer(BaseModel):
 
 
 class BackupEntry(BaseModel):
-    """One key, and its characters in that UTC day and month."""
+    """One key, its characters in that UTC day and month, and its usage.
+
+    ``usage``: requests and characters by day and month.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -64,19 +77,43 @@ class BackupEntry(BaseModel):
         dict[Annotated[str, Field(max_length=10)], Annotated[int, Field(ge=0, le=MAX_CHARS)]],
         Field(max_length=_MAX_WINDOWS),
     ] = {}
+    usage: Annotated[dict[Period, tuple[Count, Count]], Field(max_length=_MAX_PERIODS)] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """All keys at ``created_at`` (Unix seconds)."""
+    """All keys at ``created_at`` (Unix seconds).
+
+    ``incomplete``: days and months of which some usage was lost.
+    """
 
     created_at: float
     entries: Sequence[BackupEntry]
+    incomplete: Sequence[str] = ()
+
+    @property
+    def usage(self) -> list[PeriodUsage]:
+        """The usage of its keys by period."""
+        periods = {*self.incomplete, *(period for entry in self.entries for period in entry.usage)}
+        return [
+            PeriodUsage(
+                period,
+                {each.key.id: KeyUsage(*each.usage[period]) for each in self.entries if period in each.usage},
+                period in self.incomplete,
+            )
+            for period in sorted(periods)
+        ]
 
 
 def encode(backup: Backup) -> bytes:
     """Return a backup's file."""
-    header = _Header(format=FORMAT, version=FORMAT_VERSION, created_at=backup.created_at, pairway=VERSION)
+    header = _Header(
+        format=FORMAT,
+        version=FORMAT_VERSION,
+        created_at=backup.created_at,
+        pairway=VERSION,
+        incomplete=tuple(backup.incomplete),
+    )
     models = (header, *backup.entries)
     lines = b"".join(b"%s\n" % model.model_dump_json(exclude_none=True).encode() for model in models)
     footer = _Footer(keys=len(backup.entries), sha256=sha256(lines).hexdigest())
@@ -93,10 +130,10 @@ def decode(content: bytes) -> Backup:
     header = _edge(_Header, first)
     if header is None or header.format != FORMAT:
         raise BackupError(f"this is no backup of keys: its first line must have the format {FORMAT}")
-    if header.version != FORMAT_VERSION:
+    if header.version not in READ_VERSIONS:
         written = f"the backup has format version {header.version}, of Pairway {header.pairway[:40]!r}"
         raise BackupError(
-            f"{written}; this is Pairway {VERSION}, which reads {FORMAT_VERSION}: import it with that one"
+            f"{written}; this is Pairway {VERSION}, which reads {FORMAT_VERSION} and older: import it with that one"
         )
     last = lines.pop() if lines else b""
     footer = _edge(_Footer, last)
@@ -110,7 +147,7 @@ def decode(content: bytes) -> Backup:
     entries = [_entry(number, line) for number, line in enumerate(lines, start=2)]
     if len({entry.key.id for entry in entries}) < len(entries):
         raise BackupError("the backup has the same key twice")
-    return Backup(header.created_at, entries)
+    return Backup(header.created_at, entries, header.incomplete)
 
 
 def _edge(kind: type[M], line: bytes) -> M | None:
@@ -189,14 +226,23 @@ async def export_keys(store: KeyStore) -> tuple[Backup, Sequence[str]]:
     records = await store.records()
     keys = [key for key in records.values() if key is not None]
     used = await store.chars_used([key.id for key in keys])
-    entries = [BackupEntry(key=key, chars_used=chars) for key, chars in zip(keys, used, strict=True)]
-    return Backup(store.clock(), entries), [key_id for key_id, key in records.items() if key is None]
+    periods = await store.usage.read_all()
+    entries = [
+        BackupEntry(
+            key=key,
+            chars_used=chars,
+            usage={each.period: each.by_key[key.id] for each in periods if key.id in each.by_key},
+        )
+        for key, chars in zip(keys, used, strict=True)
+    ]
+    incomplete = [each.period for each in periods if each.is_incomplete]
+    return Backup(store.clock(), entries, incomplete), [key_id for key_id, key in records.items() if key is None]
 
 
 async def import_keys(store: KeyStore, backup: Backup, *, undo_revocations: bool) -> Sequence[ImportedKey]:
     """Import a backup; a second import changes nothing.
 
-    Characters used in this day and month are raised to the backup's. Raises BackupError before any change, PairwayError
+    Characters used in this day and month, and usage, are raised to the backup's. Raises BackupError before any change, PairwayError
     if Redis has too many keys or a key changed at every try.
     """
     records, now = await store.records(), store.clock()
@@ -212,6 +258,9 @@ async def import_keys(store: KeyStore, backup: Backup, *, undo_revocations: bool
     imported: list[ImportedKey] = []
     for entry, plan in zip(backup.entries, planned, strict=True):
         imported.append(await _import_key(store, entry, plan, now, undo_revocations=undo_revocations))
+    forgotten = {each.key.id for each in imported if each.outcome is Outcome.FORGOTTEN}
+    kept = [entry for entry in backup.entries if entry.key.id not in forgotten]
+    await store.usage.raise_to(replace(backup, entries=kept).usage)
     return imported
 
 

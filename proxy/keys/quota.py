@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from proxy.keys.api_key import ApiKey, Grant, key_refusal
 from proxy.keys.store import CachedKeyStore
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, REQUESTS_PER_MINUTE, UsageResult, Window
+from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import CharactersUsedError, KeysUnavailableError, RateLimitedError, TooLargeError
 
@@ -41,23 +42,25 @@ def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Charge:
-    """One request's charge; without ``counters`` if Redis was away."""
+    """One request's charge on a UTC day; without ``counters`` if Redis was away."""
 
     key_id: str
     chars: int
+    day: str
     counters: Sequence[str]
     headers: Mapping[str, str]
 
 
 @dataclass(eq=False, slots=True)
 class KeyMeter:
-    """Counts requests and characters of keys; nothing while Redis is away.
+    """Counts requests and characters of keys; limits nothing while Redis is away.
 
     At most one refund per request is in progress.
     """
 
     _store: CachedKeyStore
     _metrics: ProxyMetrics
+    recorder: UsageRecorder
     _refunds: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     async def close(self) -> None:
@@ -67,6 +70,8 @@ class KeyMeter:
     async def count_request(self, key: ApiKey) -> Mapping[str, str]:
         """Count a request; return the RateLimit headers, or raise PairwayError."""
         usage = await self._count(key, requests=1)
+        self.recorder.add(key.id, requests=1)
+        self._metrics.count_key_requests(key.id)
         return {} if usage is None else limit_headers(key, usage)
 
     async def charge(self, key: ApiKey, chars: int) -> Charge:
@@ -82,12 +87,16 @@ class KeyMeter:
                 error = TooLargeError("The request", size=chars, limit=most, unit=limit.unit, detail=detail)
                 raise self._metrics.refused("characters", error)
         usage = await self._count(key, chars=chars)
+        day = self.recorder.add(key.id, chars=chars)
+        self._metrics.count_key_characters(key.id, chars)
         if usage is None:
-            return Charge(key.id, chars, (), {})
-        return Charge(key.id, chars, usage.counters[1:], limit_headers(key, usage))
+            return Charge(key.id, chars, day, (), {})
+        return Charge(key.id, chars, day, usage.counters[1:], limit_headers(key, usage))
 
     async def refund(self, charge: Charge) -> None:
         """Refund a charge, also if the request is cancelled."""
+        self.recorder.add(charge.key_id, chars=-charge.chars, day=charge.day)
+        self._metrics.count_key_refund(charge.key_id, charge.chars)
         if charge.counters:
             # Outlives a cancelled request by one Redis call.
             task = asyncio.create_task(self._give_back(charge))

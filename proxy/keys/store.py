@@ -8,7 +8,9 @@ from typing import Final, TypeVar
 
 from proxy.keys.api_key import ApiKey
 from proxy.keys.usage import CHARS_PER_DAY, CHARS_PER_MONTH, LIMITS, UsageResult, windows_at
+from proxy.keys.usage_store import UsageStore
 from proxy.storage.connection import RedisConnection, StoreUnavailableError, WriteRefusedError
+from proxy.storage.period_counters import PeriodCounters
 from proxy.storage.recent_copies import Outage, RecentCopies
 from proxy.storage.records import (
     PAGE,
@@ -48,6 +50,7 @@ class KeyStore:
         self._keys = keys = RedisKeys(prefix)
         codec = Codec("key", _encoded, ApiKey.model_validate_json)
         self._counters = UsageCounters(self.redis)
+        self.usage = UsageStore(PeriodCounters(self.redis, keys), clock)
         self._records = IndexedRecords(
             self.redis, codec, keys.api_keys, keys.api_key, score=lambda key: key.created_at, life=_life, most=MAX_KEYS
         )

@@ -38,6 +38,14 @@ class RedisKeys:
         """Return the name of an API key's counter in a window."""
         return f"{self._prefix}use:{key_id}:{unit}:{window}"
 
+    def period(self, name: str) -> str:
+        """Return the name of the record of all API keys' usage in a day or month."""
+        return f"{self._prefix}usage:{name}"
+
+    def usage_batch(self, proxy: str) -> str:
+        """Return the name of the number of a proxy's last written batch of usage."""
+        return f"{self._prefix}usage-batch:{proxy}"
+
     def glossaries(self, owner: str) -> str:
         """Return the name of an owner's list of glossaries."""
         return f"{self._prefix}glossaries:{owner}"

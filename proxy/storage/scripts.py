@@ -170,6 +170,42 @@ async def refund_usage(counters: Keys, amount: int) -> None:
     ...
 
 
+@script("""
+if tonumber(redis.call('GET', batch) or 0) >= tonumber(number) then
+    return 0
+end
+for i, record in ipairs(records) do
+    for field, amount in pairs(amounts[i]) do
+        redis.call('HINCRBY', record, field, amount)
+    end
+    redis.call('EXPIRE', record, lifetimes[i])
+end
+redis.call('SET', batch, number, 'EX', seconds)
+return 1
+""")
+async def add_amounts(batch: Key, records: Keys, number: int, amounts: Table, lifetimes: Table, seconds: int) -> int:
+    """Add a batch's amounts by field to each hash, once: 0 if it was written before.
+
+    ``batch`` holds the number of its writer's last one for ``seconds``; numbers rise.
+    """
+    ...
+
+
+@script("""
+for i, record in ipairs(records) do
+    for field, least in pairs(amounts[i]) do
+        if tonumber(redis.call('HGET', record, field) or 0) < least then
+            redis.call('HSET', record, field, least)
+        end
+    end
+    redis.call('EXPIRE', record, lifetimes[i])
+end
+""")
+async def raise_amounts(records: Keys, amounts: Table, lifetimes: Table) -> None:
+    """Raise the fields of each hash to at least these amounts."""
+    ...
+
+
 # Forget what an owner's glossaries count, in ``bytes``: its part of all, and its own.
 _FORGET_BYTES: Final = """
 local function forget_bytes(owner)

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from proxy.keys.api_key import ApiKey, Grant, Scope, mint
 from proxy.keys.authenticator import OPERATOR, Authenticator
 from proxy.keys.store import KeyStore
+from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import KeyRefusedError, KeyRequiredError, OperatorOffError, PairwayError
 from tests.conftest import PREFIX, RedisServer
@@ -33,6 +34,7 @@ async def authenticator(
     one = Authenticator(
         store,
         metrics or ProxyMetrics(),
+        UsageRecorder(store.usage, "proxy", time.time, time.monotonic),
         time.monotonic,
         on=on,
         serves_without_redis=False,

@@ -86,7 +86,7 @@ def test_changed_backup_is_refused() -> None:
         (b"[" * 200_000, "format pairway-keys"),
         (b'{"a":' * 200, "format pairway-keys"),
         (sealed(header(format="other")), "format pairway-keys"),
-        (sealed(header(version=2, pairway="9.9.0", new="field")), "format version 2, of Pairway '9.9.0'"),
+        (sealed(header(version=3, pairway="9.9.0", new="field")), "format version 3, of Pairway '9.9.0'"),
         (sealed(header(version=0)), "format version 0"),
         (sealed(header(created_at="soon")), "format pairway-keys"),
         (sealed(header(), {"key": {}}), "line 2 .* wrong: key.name, key.id, key.created_at"),

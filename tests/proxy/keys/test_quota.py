@@ -12,6 +12,7 @@ from proxy.keys.api_key import ApiKey, Grant, mint
 from proxy.keys.quota import KeyMeter
 from proxy.keys.store import CachedKeyStore, KeyStore
 from proxy.keys.usage import DAY_SECONDS
+from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
 from shared.protocol.errors import KeyRefusedError, KeysUnavailableError, RateLimitedError, TooLargeError
 from tests.conftest import PREFIX, RedisServer
@@ -31,7 +32,8 @@ class Metered:
         self.store = KeyStore(url, PREFIX, 5.0, self.clock)
         self.metrics = ProxyMetrics()
         cached = CachedKeyStore(self.store, time.monotonic, serves_without_redis=serves_without_redis)
-        self.meter = KeyMeter(cached, self.metrics)
+        self.recorder = UsageRecorder(self.store.usage, "proxy", self.clock, time.monotonic)
+        self.meter = KeyMeter(cached, self.metrics, self.recorder)
 
     async def new_key(self, **granted: Any) -> ApiKey:
         key, _ = mint(Grant(name="a", **granted), 0.0)
