@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -129,25 +130,33 @@ class UsageStore:
         """Raise periods that are still kept to at least this usage, key by key."""
         lifetimes = self._lifetimes([each.period for each in usage])
         kept = [each for each in usage if lifetimes[each.period] > 0]
-        incomplete = {each.period: {_INCOMPLETE: 1} for each in kept if each.is_incomplete}
-        if incomplete:
-            await self._counters.raise_to(incomplete, lifetimes)
-        ids = sorted({key_id for each in kept for key_id in each.by_key})
-        for page in pages(ids, PAGE):
-            amounts = {each.period: _fields(each.by_key, page) for each in kept}
-            await self._counters.raise_to(amounts, lifetimes)
+        missing = {
+            each.period: _missing(each, found)
+            for each, found in zip(kept, await self.read([each.period for each in kept]), strict=True)
+        }
+        ids = sorted({name.partition(":")[0] for fields in missing.values() for name in fields})
+        writer = f"import-{secrets.token_hex(8)}"
+        for number, page in enumerate(pages(ids, PAGE), start=1):
+            names = {name for each in page for name in (each, each + _REQUESTS, each + _CHARACTERS)}
+            amounts = {
+                period: {name: amount for name, amount in fields.items() if name in names}
+                for period, fields in missing.items()
+            }
+            await self._counters.add(writer, number, amounts, lifetimes)
 
     def _lifetimes(self, periods: Collection[str]) -> dict[str, int]:
         now = int(self._clock())
         return {period: _kept_until(period) - now for period in periods}
 
 
-def _fields(by_key: Mapping[str, KeyUsage], ids: Sequence[str]) -> dict[str, int]:
-    fields: dict[str, int] = {}
-    for key_id in ids:
-        if key_id in by_key:
-            fields[key_id + _REQUESTS], fields[key_id + _CHARACTERS] = by_key[key_id]
-    return fields
+def _missing(wanted: PeriodUsage, found: PeriodUsage) -> dict[str, int]:
+    """Return the fields in which less was found, and how much is missing."""
+    fields = {_INCOMPLETE: 1} if wanted.is_incomplete and not found.is_incomplete else {}
+    for key_id, least in wanted.by_key.items():
+        used = found.by_key.get(key_id, KeyUsage())
+        fields[key_id + _REQUESTS] = max(0, least.requests - used.requests)
+        fields[key_id + _CHARACTERS] = max(0, least.characters - used.characters)
+    return {name: amount for name, amount in fields.items() if amount}
 
 
 def _usage(period: str, fields: Mapping[str, int]) -> PeriodUsage:

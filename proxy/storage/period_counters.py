@@ -9,7 +9,7 @@ from typing import Final
 from proxy.storage.connection import RedisConnection
 from proxy.storage.records import NAMES
 from proxy.storage.redis_keys import RedisKeys
-from proxy.storage.scripts import add_amounts, raise_amounts
+from proxy.storage.scripts import add_amounts
 
 # A writer repeats a batch whose answer was lost as soon as Redis is back; after a longer absence it would count twice.
 BATCH_SECONDS: Final = 7 * 24 * 3600
@@ -33,17 +33,12 @@ class PeriodCounters:
         values = list(amounts.values()), [lifetimes[each] for each in amounts]
         await add_amounts(self.redis, self.keys.usage_batch(writer), records, number, *values, BATCH_SECONDS)
 
-    async def raise_to(self, amounts: Mapping[str, Amounts], lifetimes: Mapping[str, int]) -> None:
-        """Raise the fields of periods to at least these amounts."""
-        records = [self.keys.period(each) for each in amounts]
-        await raise_amounts(self.redis, records, list(amounts.values()), [lifetimes[each] for each in amounts])
-
     async def read(self, period: str) -> dict[str, int]:
         """Return all fields of a period, read in pages."""
         found: dict[str, int] = {}
-        cursor, is_first = "0", True
-        while cursor != "0" or is_first:
-            page: tuple[str, dict[str, str]] = await self.redis.call(
+        cursor, is_first = 0, True
+        while cursor or is_first:
+            page: tuple[int, dict[str, str]] = await self.redis.call(
                 "HSCAN", self.keys.period(period), cursor, "COUNT", NAMES
             )
             (cursor, fields), is_first = page, False

@@ -191,21 +191,6 @@ async def add_amounts(batch: Key, records: Keys, number: int, amounts: Table, li
     ...
 
 
-@script("""
-for i, record in ipairs(records) do
-    for field, least in pairs(amounts[i]) do
-        if tonumber(redis.call('HGET', record, field) or 0) < least then
-            redis.call('HSET', record, field, least)
-        end
-    end
-    redis.call('EXPIRE', record, lifetimes[i])
-end
-""")
-async def raise_amounts(records: Keys, amounts: Table, lifetimes: Table) -> None:
-    """Raise the fields of each hash to at least these amounts."""
-    ...
-
-
 # Forget what an owner's glossaries count, in ``bytes``: its part of all, and its own.
 _FORGET_BYTES: Final = """
 local function forget_bytes(owner)

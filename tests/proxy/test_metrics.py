@@ -88,3 +88,25 @@ def test_request_is_counted_as_asked_and_as_routed() -> None:
     assert metrics.registry.get_sample_value("pairway_proxy_requests_total", labels) == 1
     labels = {"pair": "de-fr", "class": "ok"}
     assert metrics.registry.get_sample_value("pairway_proxy_request_seconds_sum", labels) == pytest.approx(0.2)
+
+
+def test_keys_have_counters_only_where_it_is_set() -> None:
+    off, few = ProxyMetrics(), ProxyMetrics(max_keys=2)
+    for metrics in (off, few):
+        for key_id in ("a" * 12, "b" * 12, "c" * 12, "d" * 12, "a" * 12):
+            metrics.count_key_requests(key_id)
+            metrics.count_key_characters(key_id, 10)
+        metrics.count_key_refund("c" * 12, 10)
+
+    def found(metrics: ProxyMetrics, name: str) -> dict[str, float]:
+        return {
+            sample.labels["key"]: sample.value
+            for family in metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == f"pairway_proxy_key_{name}_total"
+        }
+
+    assert found(few, "requests") == {"a" * 12: 2, "b" * 12: 1, "none": 2}
+    assert found(few, "characters") == {"a" * 12: 20, "b" * 12: 10, "none": 20}
+    assert found(few, "refunded_characters") == {"none": 10}
+    assert not any(found(off, name) for name in ("requests", "characters", "refunded_characters"))

@@ -1,22 +1,25 @@
-"""Keys: create, list, change and revoke API keys."""
+"""Keys: create, list, change and revoke API keys; their usage."""
 
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import typer
 
+from ..exchange import exchange
+from ..steps import ApiRequest
 from ..translate_call import understood
 from .failures import UsageError
 from .fleet import NONE, number
-from .operator_access import operators_ask
+from .operator_access import operator_client, operators_ask
 from .output import print_error, print_json, print_line, show_records
 from .reads import AsJson
 from .server_options import Server, command, new_group
@@ -33,6 +36,7 @@ def register(app: typer.Typer) -> None:
     command(group, "list", "pairway keys list", "pairway keys list 77d02e6c11aa")(list_keys)
     command(group, "limit", "pairway keys limit 77d02e6c11aa --chars-per-month none --expires 30d")(limit)
     command(group, "revoke", "pairway keys revoke 77d02e6c11aa")(revoke)
+    command(group, "usage", "pairway keys usage --months 13 --csv", "pairway keys usage 77d02e6c11aa --days 35")(usage)
     app.add_typer(group, name="keys")
 
 
@@ -66,6 +70,7 @@ _GRANT: Final[Mapping[str, tuple[Callable[[Any], Any], Any, Any]]] = {
     "cached": (bool, bool, typer.Option(help="Whether it may use the cache.")),
     "expires_at": (_end, str, typer.Option("--expires", metavar="END", help=f"30d, 12h, 2030-01-31 or {NONE}.")),
 }
+_USAGE: Final = ("period", "key", "name", "requests", "characters", "incomplete")
 _COLUMNS: Final = ("id", *_GRANT, "revoked_at")
 
 
@@ -120,6 +125,28 @@ def revoke(server: Server, key_id: Id, *, as_json: AsJson = False) -> None:
     """Refuse a key from now on."""
     found = _ask(server, "DELETE", key_id)
     show_records([found], _COLUMNS, found, as_json=as_json)
+
+
+@understood()
+def usage(
+    server: Server,
+    key_id: AnyId = None,
+    *,
+    days: Annotated[int, typer.Option(metavar="N", help="How many UTC days, at most 35.")] = 0,
+    months: Annotated[int, typer.Option(metavar="N", help="How many UTC months, at most 13; default: 1.")] = 0,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what all keys used, or one."""
+    asked = {"key": key_id, "days": days, "months": months}
+    path = f"/keys/usage?{urlencode({name: value for name, value in asked.items() if value})}"
+    if as_csv:
+        with operator_client(server) as client:
+            request = ApiRequest("GET", path, headers={"Accept": "text/csv"})
+            sys.stdout.write(client.run(exchange(client.session, request, client.session.deadline(None))).body.decode())
+    else:
+        rows = operators_ask(server, "GET", path)["usage"]
+        show_records(rows, _USAGE, rows, as_json=as_json)
 
 
 def _ask(server: Server, method: str, key_id: str | None, body: object = None) -> dict[str, Any]:

@@ -25,13 +25,17 @@ from proxy.keys.backup import (
     import_keys,
 )
 from proxy.keys.store import OVER_SECONDS, KeyStore
+from proxy.keys.usage_store import KeyUsage, UsageBatch, last_days
 from shared.protocol.errors import KeysFullError, UnknownKeyError
 from tests.conftest import PREFIX, RedisServer
 from tests.support.clock import HandClock
 
 KEY, SHOWN = mint(Grant(name="Ève", pairs=("en-de", "zh-Hant>de"), chars_per_month=9), 5.0)
 OTHER, _ = mint(Grant(name="bob", expires_at=7.0), 6.0)
-ENTRIES = (BackupEntry(key=KEY, chars_used={"2026-11": 8, "2026-11-22": 3}), BackupEntry(key=OTHER))
+ENTRIES = (
+    BackupEntry(key=KEY, chars_used={"2026-11": 8, "2026-11-22": 3}, usage={"2026-11": (2, 8)}),
+    BackupEntry(key=OTHER),
+)
 CONTENT = encode(Backup(10.0, ENTRIES))
 
 
@@ -42,7 +46,7 @@ def sealed(*lines: object) -> bytes:
 
 
 def header(**more: Any) -> dict[str, Any]:
-    return {"format": "pairway-keys", "version": 1, "created_at": 1.0, "pairway": "0.1.0", **more}
+    return {"format": "pairway-keys", "version": 2, "created_at": 1.0, "pairway": "0.1.0", **more}
 
 
 def entry(**more: Any) -> dict[str, Any]:
@@ -87,6 +91,7 @@ def test_changed_backup_is_refused() -> None:
         (b'{"a":' * 200, "format pairway-keys"),
         (sealed(header(format="other")), "format pairway-keys"),
         (sealed(header(version=3, pairway="9.9.0", new="field")), "format version 3, of Pairway '9.9.0'"),
+        (sealed(header(incomplete=["x"])), "format pairway-keys"),
         (sealed(header(version=0)), "format version 0"),
         (sealed(header(created_at="soon")), "format pairway-keys"),
         (sealed(header(), {"key": {}}), "line 2 .* wrong: key.name, key.id, key.created_at"),
@@ -95,6 +100,8 @@ def test_changed_backup_is_refused() -> None:
         (sealed(header(), entry(pairs=["xx"])), r"line 2 .* wrong: key\.pairs\.0"),
         (sealed(header(), entry() | {"chars_used": {"2026-11": -1}}), "line 2 .* wrong: chars_used"),
         (sealed(header(), entry(**{SHOWN: 1})), "line 2 .* wrong: key.…"),
+        (sealed(header(), entry() | {"usage": {"2026-13": [1, 1]}}), "line 2 .* wrong: usage.2026-13"),
+        (sealed(header(), entry() | {"usage": {"2026-12": [1, -1]}}), "line 2 .* wrong: usage.2026-12.1"),
         (sealed(header(), b"not JSON"), "line 2"),
         (sealed(header(), entry(), entry()), "the same key twice"),
     ],
@@ -162,6 +169,27 @@ async def test_lost_keys_come_back_with_their_usage(store: KeyStore, redis: Redi
     assert redis.client.ttl(f"{PREFIX}key:{plain.id}") < 0
     again = await import_keys(store, saved, undo_revocations=False)
     assert Counter(outcomes(again).values()) == {Outcome.UNCHANGED: 3}
+
+
+async def test_usage_comes_back_with_its_keys(store: KeyStore, redis: RedisServer, clock: HandClock) -> None:
+    alice, bob = await new_key(store, "alice"), await new_key(store, "bob")
+    day, gone = last_days(clock.now, 1)[0], "0" * 12
+    amounts = {(day, alice.id): KeyUsage(2, 80), (day, bob.id): KeyUsage(1, 7), (day, gone): KeyUsage(1, 1)}
+    await store.usage.add("p", UsageBatch(1, amounts, {last_days(clock.now, 2)[1]}))
+    before = await store.usage.read_all()
+    saved = await export(store)
+    redis.client.flushall()
+    for _ in range(2):
+        await import_keys(store, saved, undo_revocations=False)
+        for found, was in zip(await store.usage.read_all(), before, strict=True):
+            assert found.is_incomplete == was.is_incomplete
+            assert found.by_key == {each: used for each, used in was.by_key.items() if each != gone}
+
+
+async def test_backup_of_the_version_before_is_read(store: KeyStore) -> None:
+    await import_keys(store, decode(sealed(header(version=1), entry())), undo_revocations=False)
+    assert await store.read(KEY.id) == KEY
+    assert await store.usage.read_all() == []
 
 
 async def test_counts_only_rise_and_only_in_their_window(store: KeyStore, clock: HandClock) -> None:

@@ -139,7 +139,7 @@ async def test_calls_without_a_free_turn_fail_in_time(redis: RedisServer) -> Non
     await connection.close()
 
 
-MAX_SCRIPTS = 7
+MAX_SCRIPTS = 8
 ADAPTERS = {"proxy/storage/connection.py", "proxy/cache/redis_cache.py"}
 
 
