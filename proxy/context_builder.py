@@ -257,6 +257,7 @@ def build_status(
         sweep_seconds=settings.probe_interval,
         clock=time.time,
     )
+    metrics.issue.set_function(monitor.codes)
     expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))
     loop = Loop("status", status_monitor.TICK_SECONDS, monitor.tick, time.monotonic, foundation.rng)
     return StatusContext(monitor, expectations, feed), loop

@@ -75,6 +75,8 @@ class ProxyMetrics(ServerMetrics):
         expected = "Replicas expected of the service, as stated; 0 without a number."
         self.expected_replicas = self._read_gauge("expected_replicas", expected, "service")
         self.ready_replicas = self._read_gauge("ready_replicas", "Replicas of the service that are ready.", "service")
+        issue = "1 if this proxy's list of issues has one of the code, else 0."
+        self.issue = self._read_gauge("issue", issue, "code")
         self.sweep_seconds = Histogram(
             "pairway_proxy_sweep_seconds",
             "Duration of a sweep of probes over the fleet, in seconds.",
