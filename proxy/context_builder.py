@@ -120,9 +120,9 @@ async def build_context(
     translation = build_translation(
         foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns, long_bodies
     )
-    loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
-    for loop in loops:
-        foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
+    lag = foundation.metrics.lag_loop(time.monotonic, rng)
+    loops = (*fleet.loops, canaries, purge, status_loop, lag, *translation.loops)
+    foundation.metrics.watch_loops(lambda: loops)
     export_fleet(foundation.metrics, fleet.registry, foundation.local_stats)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, long_bodies, draining, started_at=time.time()

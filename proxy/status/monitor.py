@@ -125,7 +125,7 @@ class StatusMonitor:
         return self.issue_times.dated(self._found(snapshot, now), now)
 
     def codes(self) -> dict[str, int]:
-        """Return 1 for each code that an issue of now has, else 0.
+        """Return 1 for each code of an issue now, else 0.
 
         Any thread may ask.
         """
