@@ -89,5 +89,7 @@ PARSED: Final[Mapping[str, str]] = {
     "test-setup": "a part of make test-page",
     "test-edge": "a part of make test-all",
     "test-edge-setup": "a part of make test-edge",
+    "test-monitoring": "a part of make test-all",
+    "test-monitoring-setup": "a part of make test-monitoring",
     "test-smoke": "runs these tests",
 }
