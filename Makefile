@@ -38,7 +38,7 @@ MINUTES ?= 20
 .PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-monitoring test-monitoring-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference
+	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference metrics-reference
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -259,6 +259,9 @@ bench-start: dev  ## Measure starts, and the way back of what is killed, cold an
 
 client-reference: dev  ## Write docs/client-reference.md from the client's code.
 	@PYTHONPATH=client $(BIN)/python -m tests.client.reference
+
+metrics-reference: dev  ## Write docs/operations/metrics.md, the table of all metrics, from the code.
+	@$(BIN)/python -m tests.docs.metrics_reference
 
 bench-client: dev  ## Measure what the Python client costs beside plain httpx; fail if a target is missed. (ROUNDS=5 CALLS=2000 TEXTS=10000 OUT=.run/client)
 	@PYTHONPATH=client $(BIN)/python -m benchmarks.client --out $(or $(OUT),.run/client) $(if $(ROUNDS),--rounds $(ROUNDS)) \
