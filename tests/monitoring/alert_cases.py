@@ -338,5 +338,85 @@ LONG: Final[Mapping[str, AlertCase]] = {
 }
 
 CASES: Final[Mapping[str, AlertCase]] = {**AVAILABILITY, **CAPACITY, **ENGINES, **CONTROL, **LONG}
+# Further branches of expressions that have several.
+BRANCHES: Final[tuple[tuple[str, AlertCase], ...]] = (
+    (
+        "PairUnavailable",
+        AlertCase(
+            fires={issue("pair-unavailable", "a"): "1x20", issue("pair-unavailable", "b"): "1x20"},
+            at="2m",
+            labels={"severity": "critical"},
+            summary="Every pair cannot be served by any replica",
+            quiet={issue("pair-unavailable", "a"): "1x20", issue("pair-unavailable", "b"): "0x20"},
+        ),
+    ),
+    (
+        "PairUnavailable",
+        AlertCase(
+            fires={ready("a"): "2x20", failing("a"): "2x20", issue("pair-failing"): "1x20"},
+            at="2m",
+            labels={"pair": "en-de", "severity": "critical"},
+            summary="en-de cannot be served by any replica",
+            # The proxy counts it among its issues no more.
+            quiet={ready("a"): "0x20", issue("pair-unavailable"): "0x20"},
+        ),
+    ),
+    (
+        "ReplicaFlapping",
+        AlertCase(
+            fires={'process_start_time_seconds{job="pairway-apiserver",instance="r1"}': "1 2 3 4x40"},
+            at="5m",
+            labels={"instance": "r1", "severity": "warning"},
+            summary="r1 comes and goes",
+            quiet={'process_start_time_seconds{job="pairway-proxy",instance="a"}': "1 2 3 4x40"},
+        ),
+    ),
+    (
+        "NearLimit",
+        AlertCase(
+            fires={
+                'process_open_fds{job="pairway-apiserver",instance="r1"}': "900x60",
+                'process_max_fds{job="pairway-apiserver",instance="r1"}': "1024x60",
+            },
+            at="12m",
+            labels={"job": "pairway-apiserver", "instance": "r1", "resource": "open files", "severity": "warning"},
+            summary="r1 uses 87.89% of its open files",
+            quiet={
+                'process_open_fds{job="other",instance="c"}': "900x60",
+                'process_max_fds{job="other",instance="c"}': "1024x60",
+            },
+        ),
+    ),
+    (
+        "NotOneProber",
+        AlertCase(
+            fires={f'{P}prober{{instance="a"}}': "0x20", f'{P}redis_up{{instance="a"}}': "1x20"},
+            at="4m",
+            labels={"severity": "warning"},
+            summary="0 proxies hold the leader lease, not one",
+            quiet={f'{P}prober{{instance="a"}}': "1x20", f'{P}redis_up{{instance="a"}}': "1x20"},
+        ),
+    ),
+    (
+        "LoopStuck",
+        AlertCase(
+            fires={f'{A}loop_stale{{loop="host:m",instance="r1"}}': "1x20"},
+            at="2m",
+            labels={"loop": "host:m", "instance": "r1", "severity": "warning"},
+            summary="The loop host:m of r1 does not succeed",
+            quiet={f'{A}loop_stale{{loop="host:m",instance="r1"}}': "0x20"},
+        ),
+    ),
+    (
+        "TokenRefused",
+        AlertCase(
+            fires={f'{P}attempts_total{{replica="http://r1",outcome="403"}}': "3x4 3+1x40"},
+            at="9m",
+            labels={"replica": "http://r1", "severity": "warning"},
+            summary="http://r1 refuses the proxies' token",
+            quiet={f'{P}attempts_total{{replica="http://r1",outcome="500"}}': "0+1x40"},
+        ),
+    ),
+)
 # Fires always, so that no series keeps it quiet.
 ALWAYS: Final = frozenset({"Watchdog"})

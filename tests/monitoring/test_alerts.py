@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.monitoring.alert_cases import ALWAYS, CASES, AlertCase
+from tests.monitoring.alert_cases import ALWAYS, BRANCHES, CASES, AlertCase
 from tests.monitoring.install import program
 from tests.monitoring.rules import FILES, Rule, alerts
 
@@ -62,7 +62,8 @@ def _tests_of(alert: Rule, case: AlertCase) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("step", ["15s", "5m"])
 def test_alerts_fire_and_stay_quiet(step: str, tmp_path: Path) -> None:
     by_name = {alert.name: alert for alert in alerts()}
-    tests = [test for name, case in CASES.items() if case.step == step for test in _tests_of(by_name[name], case)]
+    cases = (*CASES.items(), *BRANCHES)
+    tests = [test for name, case in cases if case.step == step for test in _tests_of(by_name[name], case)]
     assert tests
     path = tmp_path / "alerts.test.yaml"
     path.write_text(
