@@ -10,7 +10,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from tests.monitoring.alert_cases import ALWAYS, BRANCHES, CASES, AlertCase
+from tests.monitoring.alert_case import AlertCase
+from tests.monitoring.alert_cases import ALWAYS, BRANCHES, CASES
 from tests.monitoring.install import program
 from tests.monitoring.rules import FILES, Rule, alerts
 
