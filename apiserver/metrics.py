@@ -21,6 +21,7 @@ class ApiServerMetrics(ServerMetrics):
         super().__init__("pairway_apiserver", vllm=vllm)
         ready = "1 if the pair's canary passed and its engine is alive, else 0."
         self.pair_ready = self.gauge("pairway_apiserver_pair_ready", ready, ["pair", "model"])
+        self._revisions: dict[str, str] = {}
         self._register_engines()
         self.refused = self.counter(
             "pairway_apiserver_refused_total",
@@ -79,7 +80,6 @@ class ApiServerMetrics(ServerMetrics):
         self.engine_start_seconds = self.gauge("pairway_apiserver_engine_start_seconds", start, ["model"])
         info = "1, labelled with the revision of the model's weights and definition."
         self.model_info = self.gauge("pairway_apiserver_model_info", info, ["model", "revision"])
-        self._revisions: dict[str, str] = {}
         self.engine_deaths = self.counter(
             "pairway_apiserver_engine_deaths_total", "Number of engines that died or hung after their start.", ["model"]
         )
