@@ -24,6 +24,8 @@ EVENTS: Final = "ol.events"
 ICON: Final = 'link[rel="icon"]'
 # Of the page's content: its filter and opacity.
 SHOWN_AS: Final = "(({filter, opacity}) => [filter, opacity])(getComputedStyle(document.querySelector('main')))"
+LEGEND_COLOURS: Final = """Array.from(document.querySelectorAll("#chart-latency .line"),
+  each => getComputedStyle(each).backgroundColor)"""
 # More than what a verdict outlives its data.
 LONG_SECONDS: Final = 20.0
 
@@ -134,15 +136,6 @@ async def test_phone_has_targets_for_fingers(browser: Chromium) -> None:
         await tab.check()
 
 
-async def test_forced_colours_leave_the_legends_theirs(browser: Chromium) -> None:
-    async with fleet_of("en>de") as (running, _), browser.person(forced_colors="active") as tab:
-        await running.translate("Hello")
-        await tab.open(f"{running.url}/status")
-        await tab.until("document.querySelectorAll('#chart-latency .line').length === 2")
-        colors = "Array.from(document.querySelectorAll('#chart-latency .line'), each => getComputedStyle(each).backgroundColor)"
-        assert len(set(await tab.run(colors))) == 2
-
-
 async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:
     async with fleet_of("en>de") as (running, _):  # without Redis
         page = f"{running.url}/status"
@@ -176,7 +169,7 @@ async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:
         await tab.until(f"location.href === '{page}'")
 
 
-async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
+async def test_traffic_models_and_pairs_are_shown(tab: Tab) -> None:
     async with fleet_of("en>de", name="one") as (running, _):
         for number in range(5):
             await running.translate(f"Hello {number}")
@@ -188,6 +181,11 @@ async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
         await tab.sees("#chart-latency", "p95")
         await tab.click(".opener")
         await tab.sees(".details", "model-one")
+        await tab.sees("table.pairs thead", "Failed/min")
+        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '5'")
+        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
+        await tab.page.emulate_media(forced_colors="active")
+        assert len(set(await tab.run(LEGEND_COLOURS))) == 2, "legends keep the colours of their lines"
 
 
 async def test_redis_and_the_prober_are_shown(tab: Tab, own_redis: RedisServer) -> None:
@@ -304,15 +302,6 @@ async def test_many_ready_replicas_are_folded_and_filtered(tab: Tab) -> None:
         await tab.gone(row(fakes[13]))
 
 
-async def test_traffic_and_failures_are_shown_by_pair(tab: Tab) -> None:
-    async with fleet_of("en>de") as (running, _):
-        await running.translate("Hello")
-        await tab.open(f"{running.url}/status")
-        await tab.sees("table.pairs thead", "Failed/min")
-        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '1'")
-        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
-
-
 async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServer, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy_process(tmp_path, redis, fake) as (server, client):
@@ -376,7 +365,7 @@ async def test_proxy_that_was_killed_and_came_back_makes_up_no_events(
             await tab.sees(row(fake), "ready")
         # It probes again once the killed one's lease is over; whatever it makes of the first reports is there then.
         await tab.sees(".proxies", "probes")
-        events: list[str] = await tab.run("[...document.querySelectorAll('ol.events .what')].map(each => each.textContent)")
+        events: list[str] = await tab.page.locator("ol.events .what").all_inner_texts()
         assert [each for each in events if "probes the fleet now" not in each] == []
 
 

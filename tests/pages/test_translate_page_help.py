@@ -156,7 +156,8 @@ async def test_text_in_the_chosen_target_needs_no_server(tab: Tab) -> None:
         await begin(tab, running.url, "auto", "de")
         await tab.fill(TEXT, "Guten Morgen, mein lieber Freund")
         await tab.sees("#warnings", "The text is already in this language.")
-        assert await tab.run("document.querySelector('#target-language').selectedOptions[0].textContent.trim()") == "German"
+        target: str = await tab.run("document.querySelector('#target-language').selectedOptions[0].textContent")
+        assert target.strip() == "German"
         assert await tab.attribute("#swap", "aria-disabled") == "true", "there is nothing to swap"
 
 

@@ -10,7 +10,7 @@ import typer
 from ..answers import Glossary
 from ..client import Client
 from .failures import UsageError
-from .output import print_json, print_line, print_table
+from .output import print_line, show
 from .reads import AsJson
 from .server_options import Server, command, new_group
 from .terms_file import read_terms
@@ -52,10 +52,7 @@ def list_glossaries(
                 for each in client.glossaries()
                 for part in each.dictionaries or [None]
             ]
-    if as_json:
-        print_json([dict(zip(map(str.lower, headings), row, strict=True)) for row in rows])
-    else:
-        print_table(headings, rows)
+    show(headings, rows, as_json=as_json)
 
 
 def create(server: Server, name: str, file: File = None, *, source: Source = None, target: Target = None) -> None:
