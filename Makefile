@@ -35,7 +35,8 @@ PLAIN = sed -i -e "s/ and implementation_name == [^\\]*/ /" -e "s/ ; python_full
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-monitoring test-monitoring-setup test-smoke screenshots test-all fuzz \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup \
+	test-monitoring test-monitoring-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
 	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference metrics-reference
