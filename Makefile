@@ -111,10 +111,11 @@ fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
 		$(PYTEST) -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
-check: dev  ## Run only the gates: ruff, basedpyright, import-linter; print the words of prose for each line.
+check: dev  ## Run only the gates: ruff, basedpyright, mypy, import-linter; print the words of prose for each line.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.layout.prose
 
