@@ -153,6 +153,9 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
 		$(RESOLVE) $(UPGRADE) --group $$part --excludes requirements/clients-excluded.txt \
 			--output-file $(LOCK)/$$part.txt || exit 1; done
+	@# What builds the client's wheel, and what that needs of others on any Python.
+	@test ! -f requirements/client-wheel.txt || cp requirements/client-wheel.txt $(LOCK)/client-wheel.txt
+	@$(RESOLVE) $(UPGRADE) client/pyproject.toml --extra cli --group client-wheel --output-file $(LOCK)/client-wheel.txt
 	@# The tools that install, lock and audit, and matplotlib.
 	@for part in pip uv audit plots; do \
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \

@@ -113,7 +113,7 @@ class AsyncClient(Connection):
 
     async def _send(self, step: Send) -> Reply | Lost:
         if self._http is None:
-            self._http = opened(httpx.AsyncClient, self.verify)
+            self._http = opened(httpx.AsyncClient, verify=self.verify)
         # The time limit around all of it is enough.
         request = self.request(step, {})
         try:

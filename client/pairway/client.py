@@ -123,7 +123,7 @@ class Client(Connection):
     def _send(self, step: Send) -> Reply | Lost:
         if self._http is None:
             with self.lock:
-                self._http = self._http or opened(httpx.Client, self.verify)
+                self._http = self._http or opened(httpx.Client, verify=self.verify)
         deadline = self.session.now() + step.seconds
         request = self.request(step, dict.fromkeys(("read", "write", "pool"), step.seconds))
         try:

@@ -96,7 +96,7 @@ class Connection:
         return seconds
 
 
-def opened(kind: Callable[..., HttpClient], verify: ssl.SSLContext | bool) -> HttpClient:
+def opened(kind: Callable[..., HttpClient], *, verify: ssl.SSLContext | bool) -> HttpClient:
     """Return a client of httpx.
 
     Raises:

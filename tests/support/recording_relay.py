@@ -71,6 +71,14 @@ class RecordingRelay:
         """Return the texts of all requests, as they came."""
         return [text for each in self.requests for text in each.texts]
 
+    def translations(self) -> dict[str, str]:
+        """Return what clients got, by text; for requests of one text."""
+        return {
+            each.texts[0]: each.answer["translation"]
+            for each in self.requests
+            if each.texts and each.answer is not None and each.status == HTTPStatus.OK
+        }
+
     def sent_after_their_answer(self) -> list[str]:
         """Return the texts that a client sent again though it had their answer."""
         answered: set[str] = set()
@@ -87,7 +95,8 @@ class RecordingRelay:
         async with httpx.AsyncClient(
             base_url=self.target_url, timeout=FORWARD_SECONDS, trust_env=False, verify=NO_AUTHORITIES
         ) as http:
-            server = await asyncio.start_server(lambda *ends: self._accept(http, *ends), self.host, 0, ssl=self.tls)
+            self._http = http
+            server = await asyncio.start_server(self._accept, self.host, 0, ssl=self.tls)
             self.port = server.sockets[0].getsockname()[1]
             try:
                 yield self
@@ -97,15 +106,13 @@ class RecordingRelay:
                     each.cancel()
                 await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _accept(
-        self, http: httpx.AsyncClient, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
         try:
             while True:
-                await self._pass_on(http, reader, writer)
+                await self._pass_on(reader, writer)
         except (OSError, asyncio.IncompleteReadError, httpx.TransportError):
             pass  # either end is gone, and so the other's connection ends
         finally:
@@ -114,9 +121,7 @@ class RecordingRelay:
             with suppress(OSError):
                 await writer.wait_closed()
 
-    async def _pass_on(
-        self, http: httpx.AsyncClient, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = head[0].split(" ")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:] if line)}
@@ -127,7 +132,9 @@ class RecordingRelay:
             response = _refused(self.refusals.popleft())
         else:
             passed = {name: value for name, value in headers.items() if name not in NOT_PASSED_ON}
-            response = await http.request(method, httpx.URL(target).raw_path.decode(), content=content, headers=passed)
+            response = await self._http.request(
+                method, httpx.URL(target).raw_path.decode(), content=content, headers=passed
+            )
         lines = [f"HTTP/1.1 {response.status_code} Relayed", f"Content-Length: {len(response.content)}"]
         lines += [f"{name}: {value}" for name, value in response.headers.items() if name not in NOT_PASSED_ON]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + response.content)
