@@ -77,8 +77,9 @@ test-clients: clients  ## Run the real clients of other APIs against the running
 	@$(PYTEST) -n 0 -m clients tests/clients
 
 # Environments of their own: some clients exclude each other, and none may change what the product runs with.
-clients: dev  ## Install these clients into .cache/clients, from PyPI and the npm registry.
+clients: dev  ## Install these clients, and what ours needs, into .cache/clients, from PyPI and the npm registry.
 	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.clients.wheel
 
 test-page: test-setup  ## Open the pages / and /status in a real browser: fake replicas, and the demo models.
 	@$(PYTEST) -n 0 -m pages tests/pages

@@ -92,14 +92,23 @@ def write_files(folder: Path, count: int) -> None:
         (folder / f"{number}.txt").write_text(text_of(number))
 
 
-async def whole(folder: Path, program: Process, count: int) -> dict[str, str]:
-    """Return the outputs by the text of their inputs, once the command ended well."""
+def done(folder: Path) -> int:
+    """Return how many outputs there are."""
+    return len(list(folder.glob("*.de.txt")))
+
+
+async def ended(program: Process) -> None:
+    """Wait for the command's end, and check it."""
     out, err = await program.communicate()
     assert (program.returncode, out) == (0, b""), err.decode()
+
+
+def outputs(folder: Path, count: int) -> dict[str, str]:
+    """Return the outputs by the text of their inputs: all of them, each written once, and nothing half."""
     assert not list(folder.glob(".*.part"))
     found = {text_of(number): (folder / f"{number}.de.txt").read_text() for number in range(count)}
     noted = (folder / ".pairway-progress.jsonl").read_text().splitlines()
-    assert len(noted) == len(found) == count, "each is written once"
+    assert len(noted) == len(found) == count
     return found
 
 
@@ -123,11 +132,11 @@ async def test_files_survive_a_killed_api_server(second: SecondFleet, tmp_path: 
     write_files(tmp_path, FILES)
     async with RecordingRelay(second.url).running() as relay:
         program = await started(tmp_path, "translate", "*.txt", *PAIR, PAIRWAY_URL=relay.url)
-        await wait_until(lambda: len(list(tmp_path.glob("*.de.txt"))) >= FILES // 4, WITHIN, "a quarter is done")
+        await wait_until(lambda: done(tmp_path) >= FILES // 4, WITHIN, "a quarter is done")
         second.api_server.kill()
         await asyncio.to_thread(second.api_server.stop)  # and its engine
-        found = await whole(tmp_path, program, FILES)
-        assert found == relay.translations()
+        await ended(program)
+        assert outputs(tmp_path, FILES) == relay.translations()
         assert relay.sent_after_their_answer() == []
         assert await second.has_ready(1)
         assert not await second.has_ready(2), "it was killed while the command ran"
@@ -136,8 +145,9 @@ async def test_files_survive_a_killed_api_server(second: SecondFleet, tmp_path: 
 async def test_files_survive_a_restarted_proxy(second: SecondFleet, tmp_path: Path) -> None:
     write_files(tmp_path, 60)
     program = await started(tmp_path, "translate", "*.txt", *PAIR, PAIRWAY_URL=second.url)
-    await wait_until(lambda: len(list(tmp_path.glob("*.de.txt"))) >= 10, WITHIN, "some are done")
+    await wait_until(lambda: done(tmp_path) >= 10, WITHIN, "some are done")
     await asyncio.to_thread(second.proxy.stop)
     assert program.returncode is None
     second.proxy.start()
-    await whole(tmp_path, program, 60)
+    await ended(program)
+    assert len(outputs(tmp_path, 60)) == 60
