@@ -166,3 +166,11 @@ def test_answer_that_is_not_understood_is_an_error(answer: Any) -> None:
     player = Player([answered(answer)])
     with pytest.raises(AnswerError):
         player.run(translate(player.session(), ["a"], to="de"))
+
+
+@pytest.mark.parametrize("texts", [["Hello", 7], ["Hello", None]])
+def test_text_that_is_no_string_is_a_mistake(texts: Any) -> None:
+    player = Player([])
+    with pytest.raises(TypeError, match="texts must be strings"):
+        player.run(translate(player.session(), texts, to="de"))
+    assert player.sent == []

@@ -46,7 +46,9 @@ def test_mistake_is_named(run: Program, monkeypatch: pytest.MonkeyPatch, argumen
     assert said in ended.err
 
 
-@pytest.mark.parametrize(("given", "said"), [("x" * 2000, "line 1 has more than 0 MiB"), ("caf\udce9\n", "line 1 is")])
+@pytest.mark.parametrize(
+    ("given", "said"), [("x" * 2000, "line 1 has more than 0 MiB"), ("caf\udce9", "line 1 is not UTF-8")]
+)
 def test_line_that_is_no_text_is_named(run: Program, monkeypatch: pytest.MonkeyPatch, given: str, said: str) -> None:
     monkeypatch.setattr(runs, "MAX_LINE_BYTES", 1000)
     ended = run("translate", "--lines", *PAIR, "--url", NOWHERE, given=given)
