@@ -112,21 +112,6 @@ def outputs(folder: Path, count: int) -> dict[str, str]:
     return found
 
 
-async def test_lines_are_answered_before_the_last_is_written(fleet: ClientFleet, tmp_path: Path) -> None:
-    environment = {"PAIRWAY_URL": fleet.url, "PAIRWAY_KEY": fleet.keys["good"]}
-    program = await started(tmp_path, "translate", "--lines", *PAIR, **environment)
-    assert program.stdin is not None
-    assert program.stdout is not None
-    program.stdin.write("".join(f"{text_of(number)}\n" for number in range(199)).encode())
-    first = await program.stdout.readline()
-    assert "3" in first.decode()
-    out, err = await program.communicate(f"{text_of(199)}\n".encode())
-    assert program.returncode == 0, err.decode()
-    lines = [first, *out.splitlines()]
-    missing = [number for number, line in enumerate(lines) if str(number + 3) not in line.decode()]
-    assert (len(lines), missing) == (200, []), "each at its place"
-
-
 async def test_files_survive_a_killed_api_server(second: SecondFleet, tmp_path: Path) -> None:
     """Every output is what the server answered, and no text is sent again whose answer had arrived."""
     write_files(tmp_path, FILES)
@@ -151,3 +136,18 @@ async def test_files_survive_a_restarted_proxy(second: SecondFleet, tmp_path: Pa
     second.proxy.start()
     await ended(program)
     assert len(outputs(tmp_path, 60)) == 60
+
+
+async def test_lines_are_answered_before_the_last_is_written(fleet: ClientFleet, tmp_path: Path) -> None:
+    environment = {"PAIRWAY_URL": fleet.url, "PAIRWAY_KEY": fleet.keys["good"]}
+    program = await started(tmp_path, "translate", "--lines", *PAIR, **environment)
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write("".join(f"{text_of(number)}\n" for number in range(199)).encode())
+    first = await program.stdout.readline()
+    assert "3" in first.decode()
+    out, err = await program.communicate(f"{text_of(199)}\n".encode())
+    assert program.returncode == 0, err.decode()
+    lines = [first, *out.splitlines()]
+    missing = [number for number, line in enumerate(lines) if str(number + 3) not in line.decode()]
+    assert (len(lines), missing) == (200, []), "each at its place"

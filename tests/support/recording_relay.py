@@ -72,12 +72,13 @@ class RecordingRelay:
         return [text for each in self.requests for text in each.texts]
 
     def translations(self) -> dict[str, str]:
-        """Return what clients got, by text; for requests of one text."""
-        return {
-            each.texts[0]: each.answer["translation"]
-            for each in self.requests
-            if each.texts and each.answer is not None and each.status == HTTPStatus.OK
-        }
+        """Return what clients got, by text."""
+        found: dict[str, str] = {}
+        for each in self.requests:
+            if each.texts and each.answer is not None and each.status == HTTPStatus.OK:
+                results = each.answer.get("results", [each.answer])
+                found |= {text: one["translation"] for text, one in zip(each.texts, results, strict=True)}
+        return found
 
     def sent_after_their_answer(self) -> list[str]:
         """Return the texts that a client sent again though it had their answer."""
