@@ -73,7 +73,7 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system and not edge and not smoke"
 
-test-clients: clients  ## Run the real clients of other APIs against the running proxy with the demo models.
+test-clients: clients  ## Run real clients of other APIs, and the command pairway, with the demo models; install its wheel.
 	@$(PYTEST) -n 0 -m clients tests/clients
 
 # Environments of their own: some clients exclude each other, and none may change what the product runs with.

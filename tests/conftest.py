@@ -197,5 +197,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     skipped: list[pytest.TestReport] = reporter.stats.get("skipped", [])
     wrong = [report.nodeid for report in skipped if not re.search("GPU|IPv6", str(report.longrepr))]
     if wrong:
-        reporter.write_line(f"\nskipped without naming a GPU or IPv6, which fails the run: {', '.join(wrong)}", red=True)
+        reporter.write_line(
+            f"\nskipped without naming a GPU or IPv6, which fails the run: {', '.join(wrong)}", red=True
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

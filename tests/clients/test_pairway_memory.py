@@ -9,10 +9,15 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Final
 
-from tests.proxy.proxies import RunningProxy, fleet_fixtures
+import pytest
+
+from benchmarks.client import READY_SECONDS, all_answer, server
+from benchmarks.harness.processes import running
+from benchmarks.harness.replicas import TRANSLATION
 from tests.support.processes import ROOT
 
-_fake, _running, _fresh = fleet_fixtures("en>de", cache_bytes=0)
+pytestmark = [pytest.mark.clients]
+
 MAX_GROWTH: Final = 8 << 20
 # The kernel's own highest figure for this program; what it says of children counts the parent's memory too.
 PROGRAM: Final = """
@@ -35,14 +40,16 @@ async def peak_of(url: str, lines: int, folder: Path) -> int:
         stdin=PIPE,
         stdout=PIPE,
     )
-    given = [f"Line {number} is another one than all others." for number in range(lines)]
-    out, _ = await program.communicate("".join(f"{line}\n" for line in given).encode())
-    assert program.returncode == 0
-    assert out.decode().splitlines() == [f"[en>de by fake] {line}" for line in given]
+    given = "".join(f"Line {number} is another one than all others.\n" for number in range(lines))
+    out, _ = await program.communicate(given.encode())
+    assert (program.returncode, out.decode()) == (0, f"{TRANSLATION}\n" * lines)
     return int((folder / "peak").read_text()) << 10
 
 
-async def test_ten_thousand_lines_need_no_more_memory(running: RunningProxy, tmp_path: Path) -> None:
-    few = await peak_of(running.url, 1_000, tmp_path)
-    many = await peak_of(running.url, 10_000, tmp_path)
+async def test_ten_thousand_lines_need_no_more_memory(tmp_path: Path) -> None:
+    """Against a server that answers at once: more lines than any other could be in hand."""
+    replica, url = server(tmp_path, 0.0)
+    async with running([replica], lambda: all_answer([url]), READY_SECONDS):
+        few = await peak_of(url, 1_000, tmp_path)
+        many = await peak_of(url, 10_000, tmp_path)
     assert many - few <= MAX_GROWTH, f"{few >> 10} KiB for 1,000 lines, {many >> 10} KiB for 10,000"
