@@ -52,7 +52,7 @@ up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=800
 # Uses the Redis of `make up` if that runs, unless PROXY_REDIS_URL names another one.
 keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help, RUN_DIR=.run)
 	@PROXY_REDIS_URL="$${PROXY_REDIS_URL:-$$(cat $(RUN_DIR)/redis-url 2>/dev/null || echo redis://127.0.0.1:6379/0)}" \
-		$(BIN)/python -m proxy.keys $(ARGS)
+		$(BIN)/python -m proxy keys $(ARGS)
 
 # Needs Python and docker alone: no virtual environment.
 roll: python  ## Bring docker compose's containers up to date while they serve. (ARGS="--dry-run", ARGS="--in-place apiserver-de", ARGS=--help)

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import json
 import os
+import secrets
 import signal
 import sys
 import time
@@ -24,7 +25,7 @@ from typing import Any
 
 import httpx
 
-from deploy import redis_server
+from deploy import redis_server, run_files
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
 from deploy.process import ManagedProcess, rotate_log
 from deploy.readiness import ReadinessMonitor
@@ -35,8 +36,7 @@ from shared.runtime.forked_process import ForkServer, ForkServerError
 from shared.runtime.process_guard import ProcessGuard
 
 GUARD_MARK = "PAIRWAY_LAUNCHER"
-# The file in the run folder with the URL of its Redis, during the run.
-REDIS_URL_FILE = "redis-url"
+OPERATOR_TOKEN_BYTES = 24
 # From SIGTERM to SIGKILL. An API server stops its engine first (vLLM gives an EngineCore 5 s).
 STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0, "bytecode": 1.0}
 # The same if the launcher was killed: all at once, so more than the longest of them.
@@ -134,6 +134,7 @@ class Launcher:
         # Proxies configured in the environment are for other hosts.
         client = httpx.AsyncClient(timeout=ANSWER_TIMEOUT_SECONDS, trust_env=False)
         async with client, asyncio.TaskGroup() as supervising:
+            self._make_operator_token()
             self._start_fork_server()
             await self._start_redis(supervising, redis_socket)
             models = self.plan.read_models()
@@ -170,6 +171,15 @@ class Launcher:
             self.fork_server.start()
             self.say("launcher", "importing vLLM, once for all API servers")
 
+    def _make_operator_token(self) -> None:
+        """Make the run's token, unless the environment has the operator's own."""
+        if "PROXY_OPERATOR_TOKEN" in self.environment:
+            return
+        token = secrets.token_urlsafe(OPERATOR_TOKEN_BYTES)
+        run_files.write(self.run_dir, run_files.OPERATOR_TOKEN, token)
+        tokens = {"PROXY_OPERATOR_TOKEN": token, "APISERVER_OPERATOR_TOKEN": token}
+        self.environment = {**tokens, **self.environment}
+
     def _apiserver_settings(self, model: str, port: int) -> dict[str, str]:
         return {
             "APISERVER_HOST": LOOPBACK,
@@ -202,11 +212,8 @@ class Launcher:
         except TimeoutError:
             raise LaunchError(f"redis does not answer on {socket}; its output is {child.log}") from None
         self.say("redis", f"up on {socket}")
-        # `make keys` reads it. A new file, because an old one keeps its mode.
-        file = self.run_dir / REDIS_URL_FILE
-        file.unlink(missing_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(redis_server.socket_url(socket))
+        # For `make keys`.
+        run_files.write(self.run_dir, run_files.REDIS_URL, redis_server.socket_url(socket))
 
     def _start_bytecode(self) -> None:
         """Compile, in the background, what the servers have not imported; nobody waits for it."""
@@ -291,7 +298,7 @@ class Launcher:
             for prefix in ("bytecode", "proxy", "apiserver-", "redis"):
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
-        (self.run_dir / REDIS_URL_FILE).unlink(missing_ok=True)
+        run_files.remove_all(self.run_dir)
 
 
 def log_name(name: str) -> str:

@@ -1,6 +1,7 @@
 """Proxy: tracks the fleet's health and routes requests by language pair.
 
-- ``__main__``: runs one proxy, configured by the environment.
+- ``__main__``: runs one proxy, configured by the environment, or a command.
+- ``commands/``: commands for operators on Redis itself.
 - ``app``: the apps of both ports.
 - ``context_builder``: the composition root.
 - ``context``: the app's parts, for endpoints.

@@ -1,4 +1,4 @@
-"""``python -m proxy``: one proxy, configured by ``PROXY_*``."""
+"""``python -m proxy``: one proxy, configured by ``PROXY_*``; ``python -m proxy keys|fleet …``: commands on its Redis."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from ipaddress import ip_network
 from typing import Final
 
-from proxy.app import create_app, create_operator_app
+from proxy.commands import program
 from proxy.settings import ProxySettings
 from shared.runtime.exit_codes import EXIT_CONFIG, exit_on_signals
 from shared.runtime.logging import configure_logging
@@ -23,11 +23,19 @@ NO_START: Final = 1
 
 
 def main() -> int:
+    """Serve, or run a command; return the exit status."""
+    arguments = sys.argv[1:]
+    return program.main(arguments) if arguments[:1] in (["keys"], ["fleet"]) else serve()
+
+
+def serve() -> int:
     """Serve until a signal; return 78 if a setting is wrong.
 
     With ``--check`` the settings are checked, and nothing is served.
     """
-    is_check = wants_check("proxy", "One proxy, configured by PROXY_*.")
+    from proxy.app import create_app, create_operator_app  # noqa: PLC0415 - it takes as long as a whole command
+
+    is_check = wants_check("proxy", "One proxy, configured by PROXY_*. Commands on its Redis: keys, fleet.")
     exit_on_signals()
     try:
         settings = load_settings(ProxySettings)

@@ -1,6 +1,5 @@
 """Reload: serve what the catalog on disk says, without a gap.
 
-- ``__main__``: ``python -m apiserver.changes``, an operator's command line.
 - ``reloader``: an operator's calls, and the one reload at a time.
 - ``plan``: what the catalog on disk says, and which entry replaces what.
 - ``change_run``: one entry's change and its steps: load beside, prove, switch, unload.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import closing
 from functools import wraps
 from types import TracebackType
@@ -57,6 +57,8 @@ class Client(Connection):
     connections, so that the server stops its work.
     """
 
+    # Of httpx; those of servers that no HTTP proxy of the environment is for.
+    mounts: Mapping[str, None] | None = None
     _http: httpx.Client | None = None
     _several: tuple[LoopThread, AsyncClient] | None = None
 
@@ -123,7 +125,7 @@ class Client(Connection):
     def _send(self, step: Send) -> Reply | Lost:
         if self._http is None:
             with self.lock:
-                self._http = self._http or opened(httpx.Client, verify=self.verify)
+                self._http = self._http or opened(httpx.Client, verify=self.verify, mounts=self.mounts)
         deadline = self.session.now() + step.seconds
         request = self.request(step, dict.fromkeys(("read", "write", "pool"), step.seconds))
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Self, TypeVar
 
 import httpx
@@ -96,14 +96,16 @@ class Connection:
         return seconds
 
 
-def opened(kind: Callable[..., HttpClient], *, verify: ssl.SSLContext | bool) -> HttpClient:
-    """Return a client of httpx.
+def opened(
+    kind: Callable[..., HttpClient], *, verify: ssl.SSLContext | bool, mounts: Mapping[str, None] | None = None
+) -> HttpClient:
+    """Return a client of httpx; ``mounts`` are its own.
 
     Raises:
         SettingsError: the environment names an HTTP proxy that cannot be used; the message has no password of it.
     """
     try:
-        return kind(verify=verify, limits=LIMITS)
+        return kind(verify=verify, limits=LIMITS, mounts=mounts)
     except (ImportError, ValueError, httpx.InvalidURL):
         raise SettingsError(
             "The HTTP proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: "

@@ -192,7 +192,7 @@ class Roller:
 
     def _expect(self, service: Service, project: Project) -> None:
         """Set a service's expected replicas, which the proxies compare with those that are ready."""
-        command = ("python", "-m", "proxy.fleet", "expect", f"{service.name}={service.replicas}")
+        command = ("python", "-m", "proxy", "fleet", "expect", f"{service.name}={service.replicas}")
         for proxy in project.running_proxies[:1]:
             try:
                 self.docker.execute(proxy, *command)

@@ -1,4 +1,4 @@
-"""Replicas of the fleet and their state; ``python -m proxy.fleet``.
+"""Replicas of the fleet and their state.
 
 - ``replica``: one API server.
 - ``snapshot``: the fleet at one moment.
@@ -6,7 +6,6 @@
 - ``prober``: requests replicas' reports.
 - ``discovery``: addresses of host names.
 - ``expected_replicas``: how many a service, and a pair, should have.
-- ``__main__``: the command line and its arguments.
 - ``overrides``: operators' changes.
 - ``admin``: operators' commands.
 - ``store``: the fleet in Redis.

@@ -57,7 +57,7 @@ class ServiceReplicas:
             return NOT_STATED
         if not self.is_short:
             return None
-        command = f"python -m proxy.fleet expect {self.service}={self.ready}"
+        command = f"python -m proxy fleet expect {self.service}={self.ready}"
         return f"{self.ready} of {self.expected} expected replicas are ready; if that is intended: {command}"
 
 

@@ -1,4 +1,4 @@
-"""API keys: records, authentication, quotas; ``python -m proxy.keys``.
+"""API keys: records, authentication, quotas.
 
 - ``api_key``: a key's record and creation; warnings about grants.
 - ``caller``: a caller's identity and permissions.
@@ -7,5 +7,4 @@
 - ``usage``: limits, their windows, and what was used in them.
 - ``store``: keys and usage in Redis, and keys read recently.
 - ``backup``: a backup's file, export and import.
-- ``__main__``: the command line and its arguments.
 """

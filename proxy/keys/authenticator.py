@@ -125,7 +125,7 @@ class Authenticator:
             log.warning("keys cannot be looked up", extra={"error": str(error)})
             return
         if missing:
-            how = "python -m proxy.keys create --name NAME"
+            how = "python -m proxy keys create --name NAME"
             log.warning("keys are on, but none is valid, so nobody can translate", extra={"create_one": how})
 
     def _shown(self, authorization: str | None) -> str:

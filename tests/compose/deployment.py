@@ -133,14 +133,14 @@ class Deployment:
 
     async def create_key(self) -> None:
         """Create the load's key, as the documents say."""
-        command = ("exec", "-T", "proxy", "python", "-m", "proxy.keys", "create", "--name", "load")
+        command = ("exec", "-T", "proxy", "python", "-m", "proxy", "keys", "create", "--name", "load")
         result = await self.compose(*command, within=COMMAND_SECONDS)
         self.key = next(word for word in result.output.split() if word.startswith("pw_"))
 
     async def expect(self) -> None:
         """Say how many servers there should be, as the documents ask for after a change of scale."""
         counts = [f"{service}={number}" for service, number in self.scale.items() if service in SERVED]
-        command = ("exec", "-T", "proxy", "python", "-m", "proxy.fleet", "expect", *counts)
+        command = ("exec", "-T", "proxy", "python", "-m", "proxy", "fleet", "expect", *counts)
         await self.compose(*command, within=COMMAND_SECONDS)
 
     # ---- what there is ----

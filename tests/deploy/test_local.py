@@ -156,6 +156,44 @@ async def test_servers_get_their_settings_by_environment(site: Site) -> None:
     assert not redis_url.exists(), "nothing answers there any more"
 
 
+async def test_each_run_has_an_operator_token_of_its_own(site: Site) -> None:
+    """Also over a file that all may read; both kinds of server get it, and it goes with the run."""
+    file = site.folder / "run" / "operator-token"
+    file.parent.mkdir()
+    file.write_text("of a run that was killed")
+    file.chmod(0o644)
+    tokens: list[str] = []
+    for turn in (1, 2):
+        launcher = site.launch(environment={"PROXY_LOG_LEVEL": "debug"})
+        await wait_until(lambda turn=turn: site.processes.said().count("Ctrl-C stops everything") == turn, within=60)
+        tokens.append(file.read_text())
+        assert read_mode(file) == stat.S_IFREG | 0o600
+        assert token_of(site, "proxy") == token_of(site, "apiserver") == tokens[-1]
+        launcher.terminate()
+        assert launcher.wait(timeout=60) == 0
+        assert not file.exists()
+    assert len(tokens[0]) >= 16
+    assert tokens[0] != tokens[1]
+    assert tokens[0] not in site.processes.said()
+
+
+@pytest.mark.parametrize("own", ["an-operators-own-token", ""])
+async def test_operators_own_token_is_no_file(site: Site, own: str) -> None:
+    """An empty one too: then operators' calls are off."""
+    launcher = site.launch(environment={"PROXY_OPERATOR_TOKEN": own})
+    await site.processes.wait_for("Ctrl-C stops everything")
+    assert (token_of(site, "proxy"), token_of(site, "apiserver")) == (own, None)
+    assert not (site.folder / "run" / "operator-token").exists()
+    launcher.terminate()
+    assert launcher.wait(timeout=60) == 0
+
+
+def token_of(site: Site, kind: str) -> str | None:
+    """Return the operator's token that a kind of server was started with."""
+    (settings, *_) = map(read_environment, site.find_servers(kind))
+    return settings.get(f"{kind.upper()}_OPERATOR_TOKEN")
+
+
 def read_mode(path: Path) -> int:
     """Return the type and the permissions of a file."""
     return path.stat().st_mode
@@ -256,7 +294,8 @@ def test_server_that_dies_while_starting_is_named(site: Site) -> None:
     launcher = site.launch(fake="--never --dies-after 0.5")
     site.assert_failed(launcher, "exited with 3", "run/logs/apiserver-", "no memory for the model", "line 20")
     assert "line 5\n" not in site.processes.said()
-    assert not (site.folder / "run" / "redis-url").exists(), "also after a failure"
+    for name in ("redis-url", "operator-token"):
+        assert not (site.folder / "run" / name).exists(), "also after a failure"
 
 
 def test_wrong_settings_at_the_first_start_end_the_launch(site: Site) -> None:

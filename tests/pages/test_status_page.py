@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.conftest import RedisServer
-from tests.pages.tabs import Tab
+from tests.pages.tabs import Chromium, Tab
 from tests.proxy.integration.keyed_proxies import TOKEN, guarded_fleet, new_key
 from tests.proxy.proxies import fleet_of, proxy
 from tests.proxy.proxy_process import proxy_process
@@ -22,6 +22,10 @@ pytestmark = [pytest.mark.pages, pytest.mark.xdist_group("pages")]
 REPLICAS: Final = "table.replicas"
 EVENTS: Final = "ol.events"
 ICON: Final = 'link[rel="icon"]'
+# Of the page's content: its filter and opacity.
+SHOWN_AS: Final = "(({filter, opacity}) => [filter, opacity])(getComputedStyle(document.querySelector('main')))"
+LEGEND_COLOURS: Final = """Array.from(document.querySelectorAll("#chart-latency .line"),
+  each => getComputedStyle(each).backgroundColor)"""
 # More than what a verdict outlives its data.
 LONG_SECONDS: Final = 20.0
 
@@ -106,6 +110,32 @@ async def test_runbook_opens_whole_and_filled_in(tab: Tab) -> None:
         await tab.sees(".command", "journalctl")
 
 
+async def test_commands_are_copied_without_a_clipboard_object(tab: Tab) -> None:
+    """As without TLS."""
+    async with fleet_of("en>de") as (running, _):  # without Redis
+        await tab.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        await tab.open(f"{running.url}/status")
+        await tab.click(".issues .runbook")
+        await tab.run("addEventListener('copy', () => { window.copied = document.activeElement.value; })")
+        await tab.click(".command:has-text('curl') .copy")
+        await tab.sees(".command:has-text('curl') .copy", "Copied")
+        assert await tab.run("window.copied") == f"curl -s {running.url}/health"
+        await tab.sees(".command:has-text('curl') .copy:focus")
+
+
+async def test_phone_has_targets_for_fingers(browser: Chromium) -> None:
+    small = """Array.from(document.querySelectorAll("button, select, .runbook"), each => each.getBoundingClientRect())
+      .filter(({width, height}) => Math.min(width, height) < 44).length"""
+    phone = {"viewport": {"width": 400, "height": 850}, "has_touch": True, "is_mobile": True}
+    async with fleet_of("en>de") as (running, _), browser.person(**phone) as tab:
+        await tab.open(f"{running.url}/status")
+        await tab.sees(".issues .runbook")
+        await tab.click(".opener")
+        await tab.sees(".details")
+        assert await tab.run(small) == 0
+        await tab.check()
+
+
 async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:
     async with fleet_of("en>de") as (running, _):  # without Redis
         page = f"{running.url}/status"
@@ -139,7 +169,7 @@ async def test_runbooks_lead_to_others_and_back(tab: Tab) -> None:
         await tab.until(f"location.href === '{page}'")
 
 
-async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
+async def test_traffic_models_and_pairs_are_shown(tab: Tab) -> None:
     async with fleet_of("en>de", name="one") as (running, _):
         for number in range(5):
             await running.translate(f"Hello {number}")
@@ -151,6 +181,11 @@ async def test_traffic_refusals_and_models_are_shown(tab: Tab) -> None:
         await tab.sees("#chart-latency", "p95")
         await tab.click(".opener")
         await tab.sees(".details", "model-one")
+        await tab.sees("table.pairs thead", "Failed/min")
+        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '5'")
+        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
+        await tab.page.emulate_media(forced_colors="active")
+        assert len(set(await tab.run(LEGEND_COLOURS))) == 2, "legends keep the colours of their lines"
 
 
 async def test_redis_and_the_prober_are_shown(tab: Tab, own_redis: RedisServer) -> None:
@@ -267,15 +302,6 @@ async def test_many_ready_replicas_are_folded_and_filtered(tab: Tab) -> None:
         await tab.gone(row(fakes[13]))
 
 
-async def test_traffic_and_failures_are_shown_by_pair(tab: Tab) -> None:
-    async with fleet_of("en>de") as (running, _):
-        await running.translate("Hello")
-        await tab.open(f"{running.url}/status")
-        await tab.sees("table.pairs thead", "Failed/min")
-        await tab.until("document.querySelector('table.pairs tbody tr').cells[4].textContent === '1'")
-        assert await tab.run("document.querySelector('table.pairs tbody tr').cells[5].textContent") == "0"
-
-
 async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServer, tmp_path: Path) -> None:
     fake = FakeReplica("en>de")
     async with replicas(fake), proxy_process(tmp_path, redis, fake) as (server, client):
@@ -304,6 +330,43 @@ async def test_verdict_of_a_stopped_proxy_is_unknown(tab: Tab, redis: RedisServe
         await tab.sees("#connection.live")
         await tab.sees("#issues-title", "Nothing is wrong")
         await tab.until("document.title === 'All is well · Status · Pairway'")
+
+
+async def test_what_is_stale_has_no_count_and_no_colour(tab: Tab) -> None:
+    async with fleet_of("en>de") as (running, _):  # degraded, because it has no Redis
+        await tab.take_clock()
+        await tab.open(f"{running.url}/status")
+        await tab.until("document.title === '(1) Degraded · Status · Pairway'")
+        assert await tab.run(SHOWN_AS) == ["none", "1"]
+        await tab.offline(True)
+        await sees_when_late(tab, "#fleet-status", "Unknown since")
+        await tab.until("document.title.startsWith('? Unknown since')")
+        assert "Problems" not in await tab.run("document.querySelector('header [role=status]').textContent")
+        await tab.sees("#issues-title", "Wrong at")
+        assert await tab.run(SHOWN_AS) == ["grayscale(1)", "1"], "grey, and as readable as before"
+        await tab.offline(False)
+        await tab.until("document.title === '(1) Degraded · Status · Pairway'")
+        assert await tab.run(SHOWN_AS) == ["none", "1"]
+
+
+async def test_proxy_that_was_killed_and_came_back_makes_up_no_events(
+    tab: Tab, redis: RedisServer, tmp_path: Path
+) -> None:
+    one, two = FakeReplica("en>de", name="one"), FakeReplica("en>de", "en>fr", name="two")
+    async with replicas(one, two), proxy_process(tmp_path, redis, one, two) as (server, client):
+        await tab.open(f"{client.base_url}/status")
+        await tab.sees("#fleet-status.ok", "All is well")
+        server.kill()
+        await tab.sees("#connection.lost")
+        server.start()
+        await tab.sees("#connection.live")
+        await tab.sees("#fleet-status.ok", "All is well")
+        for fake in (one, two):
+            await tab.sees(row(fake), "ready")
+        # It probes again once the killed one's lease is over; whatever it makes of the first reports is there then.
+        await tab.sees(".proxies", "probes")
+        events: list[str] = await tab.page.locator("ol.events .what").all_inner_texts()
+        assert [each for each in events if "probes the fleet now" not in each] == []
 
 
 async def test_verdict_without_a_network_is_unknown(tab: Tab) -> None:

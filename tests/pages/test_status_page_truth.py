@@ -63,7 +63,7 @@ async def test_failures_that_callers_chose_leave_it_green(tab: Tab, redis: Redis
 
         await wait_until(are_counted, FIGURES_SECONDS)
         await tab.sees("#chart-reasons", "unusable-output (client)")
-        await tab.sees("#chart-reasons .quiet-line")
+        await tab.sees("#chart-reasons .line[style*='--quiet-line']")
         await tab.sees("#fleet-status.ok", "All is well")
         await tab.sees("#success-rate", "no requests")
         assert await counts(running, "failed") == 0

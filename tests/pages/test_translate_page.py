@@ -291,6 +291,22 @@ async def test_warnings_are_in_words(tab: Tab) -> None:
         await tab.type(TEXT, "Hello")
         await tab.sees("#warnings", "The translation repeats itself.")
         await tab.sees("#warnings", "words of a newer server")
+        fake.translate.problem = (503, "overloaded")
+        await tab.type(TEXT, " you")
+        await tab.sees("#failure", "The servers are busy.")
+        await tab.gone("#warnings")
+
+
+async def test_print_is_whole_and_dark_on_white(browser: Chromium) -> None:
+    shown = """["source-text", "translation"].map(id => document.getElementById(id)).map(pane =>
+      [pane.scrollHeight - pane.clientHeight, getComputedStyle(pane).color])"""
+    async with fleet_of("en>de", "de>en") as (running, _), browser.person(color_scheme="dark") as tab:
+        await begin(tab, running.url)
+        await tab.fill(TEXT, "A sentence of a long text. " * 200)
+        await tab.sees("#copy:enabled")
+        await tab.page.emulate_media(media="print")
+        assert await tab.run(shown) == [[0, "rgb(22, 32, 46)"]] * 2
+        await tab.check()
 
 
 async def test_chinese_text_is_marked_and_sent_whole(tab: Tab) -> None:

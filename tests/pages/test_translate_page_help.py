@@ -151,6 +151,16 @@ async def test_target_that_nobody_chose_is_the_persons(browser: Chromium) -> Non
         await tab.check()
 
 
+async def test_text_in_the_chosen_target_needs_no_server(tab: Tab) -> None:
+    async with fleet_of("en>de", "de>en") as (running, _):
+        await begin(tab, running.url, "auto", "de")
+        await tab.fill(TEXT, "Guten Morgen, mein lieber Freund")
+        await tab.sees("#warnings", "The text is already in this language.")
+        target: str = await tab.run("document.querySelector('#target-language').selectedOptions[0].textContent")
+        assert target.strip() == "German"
+        assert await tab.attribute("#swap", "aria-disabled") == "true", "there is nothing to swap"
+
+
 async def test_languages_used_last_come_first_next_time(tab: Tab) -> None:
     options = "Array.from(document.querySelectorAll('#target-language option'), each => each.value)"
     async with fleet_of(*PAIRS, "en>nl") as (running, _):

@@ -57,6 +57,13 @@ def translate(port: int, source: str, target: str) -> dict[str, object]:
         return json.load(answer)
 
 
+def operate(processes: MarkedProcesses, *arguments: str) -> str:
+    """Return what `pairway` prints with the run's operator token."""
+    program = str(Path(sys.executable).with_name("pairway"))
+    token = str(processes.output.with_name("run") / "operator-token")
+    return subprocess.run([program, *arguments, "--key-file", token], check=True, capture_output=True, text=True).stdout
+
+
 def find_api_server(processes: MarkedProcesses, port: int) -> int:
     """Return the process id of the API server on a port; a fork's environment does not name its model."""
     for pid in processes.alive():
@@ -85,6 +92,8 @@ async def test_launcher_serves_restarts_and_stops(processes: MarkedProcesses) ->
     assert "estación" in str(spanish["translation"])
     assert (french["model"], spanish["model"]) == ("en-fr", "en-es")
     assert count_engines(processes) == 3
+    assert f"http://127.0.0.1:{port + 1}" in operate(processes, "fleet", "list", "--url", f"http://127.0.0.1:{port}")
+    assert "en-de" in operate(processes, "models", "list", "--replica", f"http://127.0.0.1:{port + 1}")
     await check_killed_server_returns(processes, port)
     with Awake() as awake:
         launcher.send_signal(signal.SIGTERM)

@@ -33,9 +33,9 @@ models:
 """
 
 
-async def run_changes(environment: dict[str, str], *arguments: str) -> str:
-    """Run the operator's program; return what it printed."""
-    command = (sys.executable, "-m", "apiserver.changes", *arguments)
+async def run_models(environment: dict[str, str], *arguments: str) -> str:
+    """Run the operator's command; return what it printed."""
+    command = (str(Path(sys.executable).with_name("pairway")), "models", *arguments)
     program = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -89,7 +89,7 @@ async def test_model_is_changed_under_load(tmp_path: Path) -> None:
                 await wait_until(is_served, START_SECONDS, "the proxy serves")
                 async with steady_load(client, "en", "de", RATE) as load:
                     catalog.write_text(CATALOG.format(root=ROOT, name="en-de-v2"))
-                    assert "en-de -> en-de-v2: switched" in await run_changes(environment, "reload")
+                    assert "en-de -> en-de-v2: switched" in await run_models(environment, "reload")
                     assert await model_of(client, "Where is the station?") == "en-de-v2"
                     await wait_until(lambda: len(server.children("EngineCore")) == 1, 60, "the old engine is unloaded")
                 assert load.samples

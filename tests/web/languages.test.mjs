@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { byLastUse, directionOf, languageName, otherLanguage, readRecent, servedSource, sourceOptions, targetOptions, textDirection, usualTarget } from "../../web/translate/logic/languages.js";
+import { languageName } from "../../web/common/strings.js";
+import { byLastUse, directionOf, otherLanguage, readRecent, servedSource, sourceOptions, targetOptions, textDirection, usualTarget } from "../../web/translate/logic/languages.js";
 
 const direct = (lang, ready = true) => ({ lang, ready, how: "direct", pivot: null });
 const pivoted = (lang, pivot, ready = true) => ({ lang, ready, how: "pivot", pivot });

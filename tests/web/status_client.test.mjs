@@ -127,7 +127,7 @@ test("requests and pauses leave nothing behind at their signal", async (context)
   for (const [name, more] of [["addEventListener", 1], ["removeEventListener", -1]]) {
     const original = EventTarget.prototype[name];
     context.mock.method(EventTarget.prototype, name, function (...parts) {
-      if (this instanceof AbortSignal) listeners += more;
+      if (this instanceof AbortSignal && !parts[2]?.once) listeners += more;
       return original.apply(this, parts);
     });
   }
@@ -162,6 +162,25 @@ test("a proxy that hangs is lost, and asked again", async () => {
   await setting.passed(500);
   await setting.until(() => setting.statuses.length === 1);
   assert.deepEqual(setting.states, ["lost", "live"]);
+});
+
+test("a proxy that hung and answers a poll first is followed by its stream again", async () => {
+  let hangs = true;
+  const setting = new Setting((path, { signal }) => {
+    if (hangs) return hang(signal);
+    return Promise.resolve(path.endsWith("stream") ? stream(signal, { number: 2 }) : Response.json({ number: 1 }));
+  });
+  setting.client.start();
+  await setting.passed(FIRST_EVENT_MS);
+  await setting.passed(ANSWER_MS);
+  await setting.passed(500);
+  await setting.until(() => setting.requests.length === 3);
+  await setting.until(() => [...setting.timers.values()].some(({ wait }) => wait === FIRST_EVENT_MS));
+  hangs = false;
+  setting.pass(FIRST_EVENT_MS);
+  await setting.passed(POLL_MS);
+  await setting.until(() => setting.statuses.length === 2);
+  assert.deepEqual(setting.states, ["lost", "polling", "live"]);
 });
 
 test("an answer whose rest does not come has a time limit too", async () => {

@@ -58,7 +58,7 @@ const zone = (language) =>
   new Intl.DateTimeFormat(language, { timeZoneName: "short" }).formatToParts(new Date(1e6)).find(({ type }) => type === "timeZoneName").value;
 
 test("every interface language formats numbers and times", () => {
-  for (const language of Object.keys(INTERFACE_LANGUAGES)) {
+  for (const language of INTERFACE_LANGUAGES) {
     const format = createFormat(language);
     assert.ok(format.ago(200).length > 3);
     assert.ok(format.duration(0.25).includes("250"));
@@ -74,8 +74,8 @@ test("no language misses a text, and every text that is used exists", () => {
   const texts = (language) => JSON.parse(readFileSync(new URL(`strings/${language}.json`, STATUS_PAGE), "utf-8"));
   const english = texts("en");
   const placeholders = (text) => (text.match(/\{\w+\}/g) ?? []).sort().join();
-  assert.deepEqual(readdirSync(new URL("strings/", STATUS_PAGE)).sort(), Object.keys(INTERFACE_LANGUAGES).map((each) => `${each}.json`).sort());
-  for (const language of Object.keys(INTERFACE_LANGUAGES)) {
+  assert.deepEqual(readdirSync(new URL("strings/", STATUS_PAGE)).sort(), INTERFACE_LANGUAGES.toSorted().map((each) => `${each}.json`).sort());
+  for (const language of INTERFACE_LANGUAGES) {
     const found = texts(language);
     assert.deepEqual(Object.keys(found), Object.keys(english), language);
     for (const [name, text] of Object.entries(found)) {

@@ -1,6 +1,6 @@
 // What views of both pages are made of.
 
-import { INTERFACE_LANGUAGES } from "./strings.js";
+import { INTERFACE_LANGUAGES, languageName } from "./strings.js";
 import { Component, html } from "./view.js";
 
 /** Dialog that opens and closes with `isOpen`; Escape closes it. */
@@ -28,10 +28,7 @@ export class Dialog extends Component {
   }
 
   render({ id, title, isOpen, children }) {
-    const keep = (element) => {
-      this.#dialog = element ?? this.#dialog;
-    };
-    return html`<dialog id=${id} ref=${keep} aria-labelledby=${`${id}-title`} onClose=${() => this.#noteClose()}>
+    return html`<dialog id=${id} ref=${(element) => (this.#dialog = element)} aria-labelledby=${`${id}-title`} onClose=${() => this.#noteClose()}>
       ${isOpen && html`<h2 id=${`${id}-title`}>${title}</h2>${children}`}
     </dialog>`;
   }
@@ -44,19 +41,41 @@ function restoreCaret() {
   focused?.focus({ preventScroll: true });
 }
 
+/** Dialog that asks for a secret, such as a key: `name` begins its ids and texts, `onUse` is given the secret and all fields. */
+export function SecretDialog({ name, text, value, isOpen, isRefused, onUse, onClose, buttons, children }) {
+  const submit = (event) => {
+    event.preventDefault();
+    const fields = new FormData(event.target);
+    onUse(fields.get(name).trim(), fields);
+  };
+  return html`<${Dialog} id=${`${name}-dialog`} title=${text(`${name}.title`)} isOpen=${isOpen} onClose=${onClose}>
+    <form onSubmit=${submit}>
+      <p id=${`${name}-hint`} class=${isRefused ? "bad" : "hint"} role=${isRefused ? "alert" : undefined}>
+        ${text(`${name}.${isRefused ? "refused" : "hint"}`)}
+      </p>
+      <label for=${name}>${text(`${name}.label`)}</label>
+      <input id=${name} name=${name} class="field" type="password" autocomplete="off" spellcheck="false" required autofocus aria-describedby=${`${name}-hint`} aria-invalid=${String(isRefused)} defaultValue=${value} />
+      ${children}
+      <p class="buttons">
+        ${buttons}
+        <button id=${`cancel-${name}`} class="button outlined" type="button" onClick=${onClose}>${text("cancel")}</button>
+        <button id=${`use-${name}`} class="button primary" type="submit">${text(`${name}.use`)}</button>
+      </p>
+    </form>
+  <//>`;
+}
+
 /** The list of the interface's languages, and the one that could not be loaded. */
 export function InterfaceLanguage({ state, onChoose, text }) {
   const { interfaceLanguage: language, lostLanguage: lost } = state;
   return html`
     <label class="visually-hidden" for="interface-language">${text("interface.language")}</label>
     <select id="interface-language" class="field plain" value=${language} onChange=${(event) => onChoose(event.target.value)}>
-      ${Object.entries(INTERFACE_LANGUAGES).map(
-        ([lang, name]) => html`<option value=${lang} lang=${lang} selected=${lang === language}>${name}</option>`,
-      )}
+      ${INTERFACE_LANGUAGES.map((lang) => html`<option value=${lang} lang=${lang} selected=${lang === language}>${languageName(lang, lang)}</option>`)}
     </select>
     ${lost &&
     html`<p id="lost-language" class="notice" role="alert">
-      ${text("interface.lost", { language: INTERFACE_LANGUAGES[lost] })}
+      ${text("interface.lost", { language: languageName(lost, lost) })}
       <button class="button outlined small" type="button" onClick=${() => onChoose(lost)}>${text("interface.again")}</button>
     </p>`}
   `;

@@ -20,6 +20,7 @@ export class TimeLimit {
   #clock;
   #outer;
   #abort = new AbortController();
+  signal = this.#abort.signal;
   #timer = null;
   #pass = () => this.#abort.abort();
   /** Whether the time has passed. */
@@ -30,10 +31,6 @@ export class TimeLimit {
     this.#outer = outer;
     outer?.addEventListener("abort", this.#pass);
     this.start(wait);
-  }
-
-  get signal() {
-    return this.#abort.signal;
   }
 
   /** The time begins, or begins again. */

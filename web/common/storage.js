@@ -9,14 +9,13 @@ export function readStored(storage, name, fallback) {
   }
 }
 
-/** Keeps a value under a name, or removes it (null). Returns whether that worked. */
+/** Keeps a value under a name, or removes it (null), where that is possible. */
 export function writeStored(storage, name, value) {
   try {
     if (value === null) storage.removeItem(name);
     else storage.setItem(name, JSON.stringify(value));
-    return true;
   } catch {
-    return false;
+    // it lives as long as the page
   }
 }
 

@@ -1,15 +1,7 @@
 // Texts of the interface: one JSON file for each language, loaded when it is needed; English is part of the pages.
 
-/** Languages of the interface, with their own names. */
-export const INTERFACE_LANGUAGES = Object.freeze({
-  en: "English",
-  de: "Deutsch",
-  fr: "Français",
-  es: "Español",
-  ja: "日本語",
-  zh: "中文",
-  ko: "한국어",
-});
+/** Languages of the interface. */
+export const INTERFACE_LANGUAGES = Object.freeze(["en", "de", "fr", "es", "ja", "zh", "ko"]);
 const FALLBACK = "en";
 /** A lost file is tried again after these times. */
 const WAITS_MS = [500, 1500];
@@ -22,7 +14,7 @@ const LIMIT_MS = 5000;
 export function pickLanguage(wanted) {
   for (const tag of wanted) {
     const base = (tag ?? "").toLowerCase().split("-")[0];
-    if (Object.hasOwn(INTERFACE_LANGUAGES, base)) return base;
+    if (INTERFACE_LANGUAGES.includes(base)) return base;
   }
   return FALLBACK;
 }
@@ -36,20 +28,30 @@ export function textFinder(texts) {
     (texts[name] ?? name).replace(/\{(\w+)\}/g, (whole, key) => (key in values ? String(values[key]) : whole));
 }
 
-/** Returns a function that shows a language, and returns whether it could be loaded: else the one before stays, or English. */
-export function languageShower({ english, folder, store, onTexts }) {
+/** Returns a language's name in the interface's language, such as "German". */
+export function languageName(tag, interfaceLanguage) {
+  try {
+    const name = new Intl.DisplayNames([interfaceLanguage], { type: "language", fallback: "none" }).of(tag);
+    if (!name) return tag;
+    return name.charAt(0).toLocaleUpperCase(interfaceLanguage) + name.slice(1);
+  } catch {
+    return tag; // no BCP 47 tag
+  }
+}
+
+/** Returns a function that puts a language's texts into the state, and returns whether they came: else those before stay, or English. */
+export function languageShower({ english, folder, store }) {
   let wanted = "";
-  let shown = "";
   return async function showLanguage(language) {
     wanted = language;
     const texts = language === FALLBACK ? english : await loadTexts(new URL(`${language}.json`, folder), WAITS_MS);
     if (wanted !== language) return false;
-    if (texts || !shown) {
-      shown = texts ? language : FALLBACK;
-      document.documentElement.lang = shown;
-      onTexts(textFinder(texts ?? english), shown);
+    store.update({ lostLanguage: texts ? null : language });
+    if (texts || !store.state.findText) {
+      const interfaceLanguage = texts ? language : FALLBACK;
+      document.documentElement.lang = interfaceLanguage;
+      store.update({ findText: textFinder(texts ?? english), interfaceLanguage });
     }
-    store.update({ interfaceLanguage: shown, lostLanguage: texts ? null : language });
     return texts !== null;
   };
 }

@@ -1,5 +1,6 @@
 // What a person can do on the page; each action changes the state.
 
+import { copyText, focusOn } from "../common/document.js";
 import { readStored, writeStored } from "../common/storage.js";
 import { presentOutcome } from "./logic/replica_list.js";
 import { readDocument } from "./logic/runbook.js";
@@ -25,7 +26,7 @@ export function createActions({ store, client, local, showLanguage }) {
       asksForToken: isRefused,
       isTokenRefused: isRefused,
     });
-    if (action === "remove" && problem === null) focusOn("replicas-title"); // its row goes away
+    if (action === "remove" && problem === null) focusLater("replicas-title"); // its row goes away
   }
 
   return {
@@ -37,7 +38,7 @@ export function createActions({ store, client, local, showLanguage }) {
     },
     showReplica(url) {
       store.update({ open: new Set(store.state.open).add(url) });
-      focusOn(`replica-${url}`);
+      focusLater(`replica-${url}`);
     },
     filterReplicas: (replicaFilter) => store.update({ replicaFilter }),
 
@@ -70,16 +71,7 @@ export function createActions({ store, client, local, showLanguage }) {
       store.update({ runbook: null });
       leaveRunbook();
     },
-    /** Copies what an element says; without TLS browsers have no clipboard object. */
-    async copy(element) {
-      try {
-        await navigator.clipboard.writeText(element.textContent);
-      } catch {
-        getSelection().selectAllChildren(element);
-        document.execCommand("copy");
-      }
-      store.update({ copied: element.textContent });
-    },
+    copy: (command) => copyText(command).then(() => store.update({ copied: command })),
 
     async chooseInterfaceLanguage(language) {
       if (!(await showLanguage(language))) return;
@@ -90,6 +82,6 @@ export function createActions({ store, client, local, showLanguage }) {
 }
 
 // After the rendering, in which a dialog gives the focus back.
-function focusOn(id) {
-  setTimeout(() => document.getElementById(id)?.focus());
+function focusLater(id) {
+  setTimeout(() => focusOn(id));
 }

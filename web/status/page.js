@@ -1,5 +1,6 @@
 // The status page: its parts are put together here.
 
+import { CLOCK, readConfig } from "../common/document.js";
 import { createStore, openStorage } from "../common/storage.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
@@ -20,18 +21,14 @@ const TICK_MS = 1000;
 
 const local = openStorage("localStorage");
 const root = document.getElementById("page");
-/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
-const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
-/** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
-let text = null;
-let format = null;
+let format = createFormat("en");
 
-const store = createStore(initialState({ config, local }), show);
-const showLanguage = languageShower({ english, folder: STRINGS, store, onTexts: noteTexts });
+const store = createStore(initialState({ config: readConfig(), local }), show);
+const showLanguage = languageShower({ english, folder: STRINGS, store });
 const client = new StatusClient({
   base: location.href,
   token: () => store.state.token,
-  clock: { setTimeout: (call, wait) => setTimeout(call, wait), clearTimeout: (timer) => clearTimeout(timer) },
+  clock: CLOCK,
   onStatus: (status) => store.update({ status, arrived: arrival(status, clock()), changed: presentOutcome(store.state.changed, status) }),
   onAlive: (times) => store.update({ arrived: arrival(times, clock()) }),
   onState: (connection, problem) => {
@@ -47,7 +44,10 @@ function clock() {
 }
 
 function show(state) {
-  if (text === null) return;
+  const { findText: text, interfaceLanguage } = state;
+  if (!text) return;
+  root.querySelector(".loading")?.remove();
+  if (format.language !== interfaceLanguage) format = createFormat(interfaceLanguage);
   const now = clock();
   const fresh = freshness(state.arrived, now);
   const asOf = format.time(fresh.at, now.date);
@@ -63,12 +63,6 @@ function showTab({ title, icon }) {
   const link = document.querySelector('link[rel="icon"]');
   const address = icon && `${ICONS}${icon}.svg`;
   if (address && link.href !== address) link.href = address;
-}
-
-function noteTexts(found, language) {
-  if (text === null) root.replaceChildren();
-  text = found;
-  format = createFormat(language);
 }
 
 client.start(); // beside the texts, not after them

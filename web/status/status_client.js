@@ -78,8 +78,9 @@ export class StatusClient {
     }
   }
 
+  // After failures once: the server hung, and nothing in between holds the stream back.
   async #poll(signal) {
-    for (let count = 0; count < POLLS && !signal.aborted; count += 1) {
+    for (let left = this.#failures ? 1 : POLLS; left > 0 && !signal.aborted; left -= 1) {
       this.#pass("polling", await this.#ask("status/data", {}, (response) => response.json(), ANSWER_MS, signal));
       await this.#pause(POLL_MS, signal);
     }
@@ -119,14 +120,7 @@ export class StatusClient {
   }
 
   #pause(wait, signal) {
-    return new Promise((resolve) => {
-      const end = () => {
-        this.#parts.clock.clearTimeout(timer);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      const timer = this.#parts.clock.setTimeout(end, wait);
-      signal.addEventListener("abort", end);
-    });
+    const limit = new TimeLimit(this.#parts.clock, wait, signal);
+    return new Promise((resolve) => limit.signal.addEventListener("abort", resolve, { once: true })).then(() => limit.end());
   }
 }

@@ -1,7 +1,8 @@
 // What a person can do on the page; each action changes the state, and what the browser keeps.
 
+import { copyText, focusOn } from "../common/document.js";
 import { writeStored } from "../common/storage.js";
-import { copyBySelection, focusOn, replaceText } from "./elements.js";
+import { replaceText } from "./elements.js";
 import { createKeptActions } from "./kept_actions.js";
 import { servedSource, SURE, usualTarget } from "./logic/languages.js";
 import { linkFragment } from "./logic/texts.js";
@@ -10,14 +11,14 @@ import { cleanHtml } from "./logic/rich_text.js";
 import { knownSource, STORED } from "./state.js";
 
 const COPIED_MS = 2000;
-// Each step holds two texts.
-const MAX_STEPS = 20;
+// Each holds two texts; a change has one forth and one back.
+const MAX_STEPS = 40;
 
 /** Returns the actions of the page; `preferred` are the person's languages, and `showLanguage` loads the interface's texts. */
 export function createActions({ store, translator, client, local, session, preferred, showLanguage }) {
   const kept = createKeptActions({ store, translator, client, local, session });
   let copiedTimer;
-  /** @type {{before: object, after: object}[]} texts that came with other languages: Ctrl+Z takes back both */
+  /** @type {{from: object, to: object}[]} between texts that came with other languages: Ctrl+Z takes back both */
   let steps = [];
 
   function change(changes) {
@@ -32,20 +33,14 @@ export function createActions({ store, translator, client, local, session, prefe
     const { text, source, target, format } = store.state;
     const before = { text, source, target, format };
     const after = { ...before, ...changes };
-    steps = [...steps, { before, after }].slice(-MAX_STEPS);
+    steps = [...steps, { from: after, to: before }, { from: before, to: after }].slice(-MAX_STEPS);
     store.update({ ...after, text, translation: null, isTargetChosen: after.target !== "" });
     replaceText(after.text);
     store.update({ text: after.text });
   }
 
-  /** With the `html` of a formatted text, which word processors take. */
   async function copy(text, what, html) {
-    const blob = (type, content) => ({ [type]: new Blob([content], { type }) });
-    try {
-      await navigator.clipboard.write([new ClipboardItem({ ...blob("text/plain", text), ...(html && blob("text/html", html)) })]);
-    } catch {
-      copyBySelection(text); // without TLS browsers have no clipboard object
-    }
+    await copyText(text, html);
     store.update({ copied: what });
     clearTimeout(copiedTimer);
     copiedTimer = setTimeout(() => store.update({ copied: "" }), COPIED_MS);
@@ -66,10 +61,9 @@ export function createActions({ store, translator, client, local, session, prefe
     /** Ctrl+Z has taken a change of the text back, or brought it again. */
     undoText(text) {
       const was = store.state.text;
-      const moves = steps.flatMap(({ before, after }) => [{ from: after, to: before }, { from: before, to: after }]);
-      const move = moves.findLast(({ from, to }) => from.text === was && to.text === text);
+      const step = steps.findLast(({ from, to }) => from.text === was && to.text === text);
       store.update({ text });
-      if (move) change(move.to);
+      if (step) change(step.to);
       else translator.noteTyping();
     },
     clearText() {
@@ -106,7 +100,7 @@ export function createActions({ store, translator, client, local, session, prefe
       const { state } = store;
       const source = servedSource(state.languages, state.target);
       const target = knownSource(state);
-      if (!source || !target) return;
+      if (!source || !target || source === target) return;
       if (!state.text.trim()) change({ source, target, isTargetChosen: true });
       else if (isDone(state)) {
         replaceAll({ text: state.translation.text, source, target });
@@ -147,7 +141,7 @@ export function createActions({ store, translator, client, local, session, prefe
 
     copyTranslation() {
       const { text, request } = store.state.translation;
-      copy(text, "translation", request.format === "html" && cleanHtml(text));
+      copy(text, "translation", request.format === "html" ? cleanHtml(text) : "");
     },
     copyCurl: () => copy(curlCommand(client.translateUrl, requestBody(store.state), Boolean(store.state.key)), "curl"),
     copyLink: () => copy(new URL(linkFragment(store.state), location.href).href, "link"),

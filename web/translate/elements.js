@@ -1,11 +1,6 @@
-// What actions do to the page's elements: the focus, the clipboard, and changes of the text that Ctrl+Z takes back.
+// Changes of the text that Ctrl+Z takes back.
 
 const TEXT = "source-text";
-
-/** Gives a control the focus, where the one that had it goes away. */
-export function focusOn(id) {
-  document.getElementById(id)?.focus();
-}
 
 /**
  * Puts a text in place of the whole text; the focus stays where it is.
@@ -36,17 +31,4 @@ export function insertText(area, text) {
   if (!isInserted) document.execCommand("insertText", false, text);
   // A browser without these commands, or one that made another text of it.
   if (area.value !== wanted) area.value = wanted;
-}
-
-/** Copies where browsers have no clipboard object, which is without TLS. */
-export function copyBySelection(text) {
-  const area = document.createElement("textarea");
-  area.value = text;
-  area.className = "visually-hidden";
-  const focused = document.activeElement;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-  focused?.focus();
 }

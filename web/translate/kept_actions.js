@@ -1,7 +1,7 @@
 // What a person can do with what the browser keeps: terms, history, and an API key with the glossaries that come with it.
 
+import { focusOn } from "../common/document.js";
 import { readStored, writeStored } from "../common/storage.js";
-import { focusOn } from "./elements.js";
 import { readRecent } from "./logic/languages.js";
 import { needsKey } from "./logic/messages.js";
 import { cleanTerm, fileText, MAX_FILE_MEGABYTES, mergeTerms, readTermFile } from "./logic/terms.js";

@@ -1,5 +1,6 @@
 // The translate page: its parts are put together here.
 
+import { CLOCK as clock, readConfig } from "../common/document.js";
 import { createStore, openStorage, readStored, writeStored } from "../common/storage.js";
 import { languageShower, pickLanguage } from "../common/strings.js";
 import { html, render } from "../common/view.js";
@@ -20,24 +21,15 @@ const DRAFT_MS = 1000;
 const local = openStorage("localStorage");
 const session = openStorage("sessionStorage");
 const root = document.getElementById("page");
-/** What the server says about itself. @type {{version: string, max_text_chars: number, keys: boolean}} */
-const config = JSON.parse(document.querySelector('meta[name="pairway"]').content);
-/** @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} null until the texts are loaded */
-let text = null;
 
 // The text of a query is in the server's log already; from here on it is behind the #, which no server sees.
 const linkedBefore = fragmentOfQuery(location.search);
 if (linkedBefore) history.replaceState(null, "", location.pathname + linkedBefore);
 const draft = readDraft(readStored(session, STORED.draft, null));
 
-const store = createStore(initialState({ config, local, session, draft }), show);
-const showLanguage = languageShower({ english, folder: new URL("./strings/", import.meta.url), store, onTexts: noteTexts });
+const store = createStore(initialState({ config: readConfig(), local, session, draft }), show);
+const showLanguage = languageShower({ english, folder: new URL("./strings/", import.meta.url), store });
 const client = new TranslationClient(new URL(".", location.href).href, () => store.state.key);
-const clock = {
-  now: () => performance.now(),
-  setTimeout: (call, wait) => setTimeout(call, wait),
-  clearTimeout: (timer) => clearTimeout(timer),
-};
 const translator = new Translator({ store, client, clock, onResult: noteResult, onFailure: () => isOutage(store.state.failure.problem) && watch.refresh() });
 const advisor = new Advisor({ store, client, clock });
 const preferred = navigator.languages;
@@ -67,16 +59,13 @@ function keepDraft() {
 }
 
 function show(state) {
-  if (text === null) return;
+  const { findText: text } = state;
+  if (!text) return;
+  root.querySelector(".loading")?.remove();
+  document.title = text("page.title");
   advisor.note(state);
   draftTimer ??= setTimeout(keepDraft, DRAFT_MS);
   render(html`<${PageView} state=${state} actions=${actions} text=${text} />`, root);
-}
-
-function noteTexts(found) {
-  if (text === null) root.replaceChildren();
-  text = found;
-  document.title = text("page.title");
 }
 
 function openLink() {

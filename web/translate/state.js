@@ -28,6 +28,8 @@ export function initialState({ config, local, session, draft }) {
     isTargetChosen: typeof target === "string" && target !== "",
     format: FORMATS.includes(format) ? format : "text",
     interfaceLanguage: "en",
+    /** Finds the words of the interface; null until they are loaded. @type {ReturnType<typeof import("../common/strings.js").textFinder> | null} */
+    findText: null,
     /** The language that could not be loaded when it was last wanted. */
     lostLanguage: null,
     chosenInterfaceLanguage: settings.interfaceLanguage ?? null,

@@ -12,10 +12,7 @@ export class TranslationClient {
   constructor(base, key) {
     this.#base = base;
     this.#key = key;
-  }
-
-  get translateUrl() {
-    return new URL("translate", this.#base).href;
+    this.translateUrl = new URL("translate", base).href;
   }
 
   /** Returns the languages that the fleet serves now. */

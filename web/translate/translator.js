@@ -45,11 +45,11 @@ export class Translator {
     if (!this.#isSettled()) this.#schedule(this.#clock.now(), false);
   }
 
-  /** Somebody asks to try again: send at once. */
-  tryAgain() {
+  /** Somebody asks to try again: send at once. `retries`: how many tries by itself after a failure this one makes. */
+  tryAgain(retries = 0) {
     this.#notBefore = 0;
     this.#sent = null;
-    this.sendSoon();
+    if (!this.#isSettled()) this.#schedule(this.#clock.now(), false, retries);
   }
 
   /** The server, or the pair of languages, is there again: a translation that failed without it goes on. */
@@ -97,7 +97,6 @@ export class Translator {
     else this.#timer = this.#clock.setTimeout(() => this.#send(isTyped, retries), wait);
   }
 
-  // `retries`: how many tries by itself after a failure this one makes.
   async #send(isTyped, retries) {
     const { state } = this.#store;
     const request = requestBody(state);
@@ -175,12 +174,7 @@ export class Translator {
       if (!failure) return;
       this.#store.update({ failure: { ...failure, seconds } });
       if (seconds > 0) this.#count(end, retries);
-      else if (retries) this.#retry(retries);
+      else if (retries) this.tryAgain(retries);
     }, SECOND_MS);
-  }
-
-  #retry(retries) {
-    this.#notBefore = 0;
-    if (!this.#isSettled()) this.#schedule(this.#clock.now(), false, retries);
   }
 }

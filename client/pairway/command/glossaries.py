@@ -11,7 +11,7 @@ import typer
 from ..answers import Glossary
 from ..client import Client
 from .failures import UsageError
-from .output import print_json, print_line, print_table
+from .output import print_line, show
 from .reads import AsJson
 from .server_options import Server, command, new_group
 from .terms_file import read_terms
@@ -54,10 +54,7 @@ def list_glossaries(
                 for each in client.glossaries()
                 for pair, count in [(str(part), part.entry_count) for part in each.dictionaries] or [("", 0)]
             ]
-    if as_json:
-        print_json([dict(zip(map(str.lower, headings), row, strict=True)) for row in rows])
-    else:
-        print_table(headings, rows)
+    show(headings, rows, as_json=as_json)
 
 
 def create(server: Server, name: str, file: File = None, *, source: Source = None, target: Target = None) -> None:

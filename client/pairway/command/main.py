@@ -10,7 +10,7 @@ import typer
 
 from ..errors import PairwayError
 from ..version import __version__
-from . import glossaries, reads, status, translate
+from . import fleet, glossaries, keys, models, reads, status, translate
 from .failures import ExitCode, FailedError, exit_code_of
 from .output import print_error, print_line
 from .server_options import Ca, KeyFile, Profile, Server, Url, epilog_of, new_group
@@ -41,7 +41,7 @@ def build_app() -> typer.Typer:
     """Return the program with all its commands."""
     app = new_group()
     app.callback(invoke_without_command=True, epilog=epilog_of(*EXAMPLES))(_program)
-    for each in (translate, reads, glossaries, status):
+    for each in (translate, reads, glossaries, status, keys, fleet, models):
         each.register(app)
     return app
 

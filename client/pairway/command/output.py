@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 # A table in a pipe is cut nowhere; a line is as long as its longest cells.
@@ -37,6 +38,38 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> No
         console.print(table_of(headings, rows))
     for line in capture.get().splitlines():
         print_line(line.rstrip())
+
+
+def show(headings: Sequence[str], rows: Sequence[Sequence[object]], *, as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
+    if as_json:
+        print_json([dict(zip(map(str.lower, headings), row, strict=True)) for row in rows])
+    else:
+        print_table(headings, rows)
+
+
+def show_records(
+    records: Sequence[Mapping[str, Any]], columns: Sequence[str], found: Any = None, *, as_json: bool = False
+) -> None:
+    """Print columns of records that have a value, or all as JSON."""
+    if as_json:
+        print_json(found)
+        return
+    shown = [name for name in columns if name == columns[0] or any(_has(each.get(name)) for each in records)]
+    rows = [[_cell(name, each.get(name)) for name in shown] for each in records]
+    print_table([name.upper().replace("_", " ") for name in shown], rows)
+
+
+def _has(value: object) -> bool:
+    return value is not None and value is not False and value != []
+
+
+def _cell(name: str, value: Any) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_at") and value:
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M")
+    return " ".join(value) if type(value) in {list, dict} else value
 
 
 def table_of(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:

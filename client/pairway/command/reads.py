@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .output import print_json, print_table
+from .output import print_json, print_table, show
 from .server_options import Server, command
 from .translation.inputs import read_arguments, read_file, read_stdin
 
@@ -39,10 +39,7 @@ def detect(
         (None if each is None else each.lang, None if each is None else round(each.confidence, 2), name[:60])
         for each, name in zip(likeliest, named or texts, strict=True)
     ]
-    if as_json:
-        print_json([{"lang": lang, "confidence": confidence} for lang, confidence, _ in rows])
-    else:
-        print_table(["LANG", "CONFIDENCE", "OF"], rows)
+    show(["LANG", "CONFIDENCE", "OF"], rows, as_json=as_json)
 
 
 def languages(server: Server, *, as_json: AsJson = False) -> None:

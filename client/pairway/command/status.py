@@ -12,6 +12,7 @@ from ..calls import ask
 from ..client import Client
 from ..errors import PairwayError
 from ..translate_call import understood
+from .operator_access import operator_client
 from .output import print_json, print_line, print_table, table_of
 from .reads import AsJson
 from .server_options import Server, command
@@ -29,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def status(server: Server, *, as_json: AsJson = False) -> None:
     """Show the fleet; on a terminal live, until Ctrl-C."""
-    with server.client() as client:
+    with operator_client(server) as client:
         found = _read(client)
         if as_json:
             print_json(found)

@@ -14,7 +14,7 @@ from ..translate_call import Format, Priority, TranslateOptions
 from ..transport import DEFAULT_TIMEOUT
 from .failures import UsageError
 from .glossaries import glossary_named
-from .output import print_json, print_line, print_table, progress_bar
+from .output import print_line, progress_bar, show
 from .reads import AsJson
 from .server_options import Server, command
 from .terms_file import read_terms
@@ -135,10 +135,8 @@ def _print_plan(
         texts = [read_stdin()] if inputs.is_stdin else inputs.texts
         rows = [(text[:30], "-", len(text), source or "auto", to) for text in texts for to in targets]
     headings = ["INPUT", "OUTPUT", "CHARACTERS", "FROM", "TO"]
-    if as_json:
-        print_json([dict(zip(map(str.lower, headings), row, strict=True)) for row in rows])
-    else:
-        print_table(headings, rows)
+    show(headings, rows, as_json=as_json)
+    if not as_json:
         print_line(f"{sum(row[2] for row in rows)} characters in {len(rows)} translations")
 
 

@@ -170,6 +170,7 @@ class Fleet(BaseModel):
 
     replicas: list[ReplicaLine]
     changes: list[ChangeLine]
+    services: dict[str, ServiceHealth]
 
 
 class Changed(BaseModel):
@@ -199,7 +200,7 @@ class FleetView:
     now: float
 
     def fleet(self) -> bytes:
-        """Return ``Fleet`` as JSON: every replica, and every override in force.
+        """Return ``Fleet`` as JSON: replicas, overrides in force, services.
 
         In another thread, because thousands of pairs take 50 ms.
         """
@@ -207,7 +208,8 @@ class FleetView:
         lines = [self._line(each).model_dump_json().encode() for each in replicas]
         overrides = sorted(self.registry.overrides.all(), key=lambda each: each.url)
         changes = [_change_line(each).model_dump_json().encode() for each in overrides if not each.is_undone()]
-        return b'{"replicas":[%s],"changes":[%s]}' % (b",".join(lines), b",".join(changes))
+        services = to_json({name: each.model_dump() for name, each in service_lines(self.registry.services).items()})
+        return b'{"replicas":[%s],"changes":[%s],"services":%s}' % (b",".join(lines), b",".join(changes), services)
 
     def changed(self, applied: AppliedOverride) -> Changed:
         """Return an override and its replicas."""

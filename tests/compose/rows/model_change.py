@@ -11,7 +11,7 @@ from tests.compose.rows.row import RowRun
 CATALOG = "mine/changing.yaml"
 SETTINGS = {"PAIRWAY_DE_CATALOG": "/models/changing.yaml", "PAIRWAY_DE_MODELS": "my-en-de"}
 CHANGED_TEXT = CATALOG_TEXT.replace("tokens: 48", "tokens: 47")
-SERVING = re.compile(r"^my-en-de  serving  revision (\w+)", re.MULTILINE)
+SERVING = re.compile(r"^my-en-de +serving +(\w+)", re.MULTILINE)
 
 
 async def write_catalog(fleet: Deployment) -> None:
@@ -35,16 +35,16 @@ async def there_and_back(run: RowRun) -> None:
 async def _reloaded(run: RowRun, catalog: str) -> str:
     """Write the catalog and run the command, which ends when the new model serves; return the revision."""
     (run.fleet.folder / CATALOG).write_text(catalog)
-    await _changes(run, "reload")
+    await _models(run, "reload")
     answer = await run.traffic.translate("en-de", "I have 60 books.")
     run.result.checks.holds("answers name my-en-de", answer.model == "my-en-de", measured=answer.model or answer.code)
     return await _revision(run)
 
 
 async def _revision(run: RowRun) -> str:
-    listed = SERVING.search(await _changes(run, "list"))
+    listed = SERVING.search(await _models(run, "list"))
     return "none" if listed is None else listed[1]
 
 
-async def _changes(run: RowRun, verb: str) -> str:
-    return (await run.fleet.compose("exec", "-T", "apiserver-de", "python", "-m", "apiserver.changes", verb)).output
+async def _models(run: RowRun, verb: str) -> str:
+    return (await run.fleet.compose("exec", "-T", "apiserver-de", "pairway", "models", verb)).output

@@ -37,7 +37,7 @@ def test_missing_replicas_of_a_stated_number_have_a_command() -> None:
     expected.state({"de": 3})
     [de, *_] = expected.compare({"de": 2})
     assert (de.ready, de.expected, de.is_short) == (2, 3, True)
-    assert de.why == "2 of 3 expected replicas are ready; if that is intended: python -m proxy.fleet expect de=2"
+    assert de.why == "2 of 3 expected replicas are ready; if that is intended: python -m proxy fleet expect de=2"
     [de, *_] = expected.compare({"de": 4})
     assert (de.is_short, de.why) == (False, None)
 

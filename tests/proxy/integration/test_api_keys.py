@@ -254,7 +254,7 @@ async def test_start_warns_when_keys_are_on_and_none_exists(
     async with proxy([NOBODY], redis.url, **PATIENT) as running:
         await new_key(running)
         [warning] = [each for each in caplog.records if "none is valid" in each.message]
-        assert "python -m proxy.keys create" in str(vars(warning))
+        assert "python -m proxy keys create" in str(vars(warning))
     caplog.clear()
     async with proxy([NOBODY], redis.url, **PATIENT):
         assert "there is none" not in caplog.text

@@ -434,7 +434,7 @@ async def test_expected_replicas_show_in_health_and_metrics(redis: RedisServer) 
             await wait_until(degraded, 5, "the other proxy knows")
             health = await running.health()
             assert (health["services"]["de"]["ready"], health["services"]["de"]["expected"]) == (1, 2)
-            assert "python -m proxy.fleet expect de=1" in health["services"]["de"]["why"]
+            assert "python -m proxy fleet expect de=1" in health["services"]["de"]["why"]
             await running.sweeps(2)
             lines = (await running.client.get("/metrics")).text.splitlines()
             assert 'pairway_proxy_expected_replicas{service="de"} 2.0' in lines

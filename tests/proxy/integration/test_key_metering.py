@@ -99,7 +99,7 @@ OFF: dict[str, Any] = {**PATIENT, "keys": "off"}
 async def created_by_command(redis: RedisServer) -> str:
     """Create a key as an operator does beside a running proxy; return the key."""
     settings = {"PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX, "PROXY_KEYS": "off"}
-    command = [sys.executable, "-m", "proxy.keys", "create", "--name", "bob"]
+    command = [sys.executable, "-m", "proxy", "keys", "create", "--name", "bob"]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, env={**os.environ, **settings}, stdout=asyncio.subprocess.PIPE
     )

@@ -26,6 +26,7 @@ export function createFormat(language) {
   const relative = new Intl.RelativeTimeFormat(language, { style: "short", numeric: "always" });
 
   return {
+    language,
     count: whole,
     rate: (value) => (value >= 10 ? whole : value >= 1 ? tenths : hundredths)(value),
     percent,

@@ -6,12 +6,13 @@ import { answered, latestSlot, reasonRates, requestRates, singlePoints, slotTime
 
 const COLORS = { ok: "--good-line", refused: "--warn-line", failed: "--bad-line", client: "--quiet-line" };
 const MARKS = { bad: "--bad-line", warn: "--warn-line", good: "--good-line", info: "--quiet-line" };
-/** Of the shades of a colour, by their opacity. */
-const OPACITIES = ["", "b8", "8a", "60"];
+/** Of the shades of a colour. */
+const OPACITIES = [1, 0.72, 0.54, 0.38];
 /** Of a mark: the lines behind it stay to be seen. */
 const MARK_OPACITY = 0.3;
 const MINUTE_SLOTS = 6;
 const HEIGHT = 132;
+const LOGARITHMIC = 3; // uPlot's number for it
 /** The top of an axis, at least: a chart of zeros has labels that differ. */
 const LEAST_TOP = 0.1;
 const AXIS_WIDTH = 58;
@@ -46,18 +47,18 @@ export function Charts({ state, text, format }) {
   ];
   const perSecond = (value) => text("per.second", { rate: format.rate(value) });
   const common = { times, marks, latest: latestSlot(traffic), text, format };
-  const chart = (name, series, show, none = null) => {
+  const chart = (name, series, show, none = null, isLog = false) => {
     const emptyText = none && series.every(({ values }) => values.every((value) => value === null)) ? text(hasTraffic ? none : "chart.none") : null;
     // Another chart where what is drawn once differs.
     const shape = [name, state.interfaceLanguage, matchMedia(DARK).matches, emptyText, ...series.map((each) => each.name + each.color)].join(" ");
-    return html`<${Chart} key=${shape} ...${{ ...common, id: `chart-${name}`, title: text(`chart.${name}`), series, data: [times, ...series.map(({ values }) => values)], show, emptyText }} />`;
+    return html`<${Chart} key=${shape} ...${{ ...common, id: `chart-${name}`, title: text(`chart.${name}`), series, data: [times, ...series.map(({ values }) => values)], show, isLog, emptyText }} />`;
   };
   return html`<section aria-labelledby="traffic-title">
     <h2 id="traffic-title" class="section-title">${text("traffic.title")}</h2>
     <div class="charts">
       ${chart("requests", requests, perSecond)}
       ${chart("reasons", reasons, perSecond, "chart.reasons.none")}
-      ${chart("latency", latencies, format.duration, "chart.latency.none")}
+      ${chart("latency", latencies, format.duration, "chart.latency.none", true)}
     </div>
   </section>`;
 }
@@ -94,7 +95,7 @@ class Chart extends Component {
   }
 
   #options() {
-    const { series, format, show } = this.props;
+    const { series, format, show, isLog } = this.props;
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(name).trim();
     const axis = { stroke: color("--text-soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
@@ -103,14 +104,15 @@ class Chart extends Component {
       height: HEIGHT,
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { setScale: false }, sync: { key: "pairway" } },
-      scales: { y: { range: (_, __, highest) => [0, Math.max((highest ?? 0) * 1.15, LEAST_TOP)] } },
+      // One long text must not flatten the times of all others.
+      scales: { y: isLog ? { distr: LOGARITHMIC } : { range: (_, __, highest) => [0, Math.max((highest ?? 0) * 1.15, LEAST_TOP)] } },
       axes: [
         { ...axis, space: 70, size: 24, values: (_, ticks) => ticks.map(format.minute) },
-        { ...axis, space: 32, size: AXIS_WIDTH, values: (_, ticks) => ticks.map((value) => show(value)) },
+        { ...axis, space: 32, size: AXIS_WIDTH, values: (_, ticks) => ticks.map((value) => (value === null ? "" : show(value))) },
       ],
       series: [
         {},
-        ...series.map((each) => ({ label: each.label, stroke: color(each.color) + OPACITIES[each.shade ?? 0], width: 1.75, spanGaps: false, points: { show: false, size: 4, filter: (plot, index) => singlePoints(plot.data[index]) } })),
+        ...series.map((each) => ({ label: each.label, stroke: color(each.color), alpha: OPACITIES[each.shade ?? 0], width: 1.75, spanGaps: false, points: { show: false, size: 4, filter: (plot, index) => singlePoints(plot.data[index]) } })),
       ],
       hooks: { draw: [(plot) => this.#mark(plot, color)], setCursor: [({ cursor }) => cursor.idx !== this.state.index && this.setState({ index: cursor.idx ?? null })] },
     };
@@ -141,7 +143,7 @@ class Chart extends Component {
             <ul class="legend">
               ${series.map(
                 (each) => html`<li key=${each.name}>
-                  <span class=${`line ${each.color.slice(2)} shade-${each.shade ?? 0}`} aria-hidden="true"></span>
+                  <span class="line" style=${{ background: `var(${each.color})`, opacity: OPACITIES[each.shade ?? 0] }} aria-hidden="true"></span>
                   ${each.isCode ? html`<code>${each.label}</code>` : html`<span>${each.label}</span>`}
                   <strong>${number(each)}</strong>
                 </li>`,

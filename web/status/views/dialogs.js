@@ -1,30 +1,10 @@
-// Dialogs: the operator's token, the confirmation of a change, and a runbook with its commands filled in.
+// Dialogs: the confirmation of a change, and a runbook with its commands filled in.
 
 import { Dialog } from "../../common/elements.js";
 import { html } from "../../common/view.js";
 import { fillIn, linkedDocument, placeValues, readCommands, readInline } from "../logic/runbook.js";
 import { addressOf } from "../runbook_history.js";
 import { SmallButton } from "./elements.js";
-
-export function TokenDialog({ state, actions, text, isOpen, onClose }) {
-  const submit = (event) => {
-    event.preventDefault();
-    actions.useToken(String(new FormData(event.target).get("token")).trim());
-  };
-  return html`<${Dialog} id="token-dialog" title=${text("token.title")} isOpen=${isOpen} onClose=${onClose}>
-    <form onSubmit=${submit}>
-      <p id="token-hint" class=${state.isTokenRefused ? "bad" : "hint"} role=${state.isTokenRefused ? "alert" : undefined}>
-        ${text(state.isTokenRefused ? "token.refused" : "token.hint")}
-      </p>
-      <label for="token">${text("token.label")}</label>
-      <input id="token" name="token" class="field" type="password" autocomplete="off" spellcheck="false" required autofocus aria-describedby="token-hint" aria-invalid=${String(state.isTokenRefused)} />
-      <p class="buttons">
-        <button id="cancel-token" class="button outlined" type="button" onClick=${onClose}>${text("cancel")}</button>
-        <button id="use-token" class="button primary" type="submit">${text("token.use")}</button>
-      </p>
-    </form>
-  <//>`;
-}
 
 export function ChangeDialog({ state, actions, text, format, isOpen, onClose }) {
   const { action = "drain", url = "", isWarned = false } = state.change ?? {};
@@ -91,10 +71,10 @@ function showBlock(block, page) {
 function showCommand({ command, note }, page) {
   const { state, actions, text, values } = page;
   const pieces = fillIn(command, values);
-  const isCopied = state.copied === pieces.map((piece) => piece.text).join("");
+  const filled = pieces.map((piece) => piece.text).join("");
   return html`<div class="command">
     <code>${showPieces(pieces)}</code>
-    <${SmallButton} kind="copy" words=${text(isCopied ? "copied" : "copy")} subject=${command} onClick=${(event) => actions.copy(event.currentTarget.previousElementSibling)} />
+    <${SmallButton} kind="copy" words=${text(state.copied === filled ? "copied" : "copy")} subject=${command} onClick=${() => actions.copy(filled)} />
     ${note && html`<p class="why">${showInline(note, page)}</p>`}
   </div>`;
 }

@@ -7,15 +7,15 @@ import { Drained, Entry, Level, More, RunbookLink, SinceTime, SmallButton } from
 const MAX_ISSUES = 12;
 
 export function Issues({ state, text, format, fresh, actions, issueCount, verdict, asOf }) {
-  const then = verdict.isKnown ? "" : ".then";
+  const { isKnown } = verdict;
   if (issueCount === 0) {
-    return html`<section class=${`card fine ${verdict.isKnown ? "" : "then"}`} aria-labelledby="issues-title">
-      <h2 id="issues-title"><${Level} level=${verdict.isKnown ? "ok" : "off"} />${text(`issues.none${then}`, { time: asOf })}</h2>
+    return html`<section class=${`card fine ${isKnown ? "" : "then"}`} aria-labelledby="issues-title">
+      <h2 id="issues-title"><${Level} level=${isKnown ? "ok" : "off"} />${text(isKnown ? "issues.none" : "issues.none.then", { time: asOf })}</h2>
     </section>`;
   }
   const shown = state.status.issues.slice(0, MAX_ISSUES);
   return html`<section class="card issues" aria-labelledby="issues-title">
-    <h2 id="issues-title">${text(`issues.title${then}`, { time: asOf })} <span class="number">${format.count(issueCount)}</span></h2>
+    <h2 id="issues-title">${text(isKnown ? "issues.title" : "issues.title.then", { time: asOf })} <span class="number">${format.count(issueCount)}</span></h2>
     <ul>
       ${shown.map(
         (issue) => html`<${Entry} key=${`${issue.code} ${issue.subject}`} ...${{ level: issue.level, label: text(`level.${issue.level}`), what: what(issue, text, format), why: issue.why }}

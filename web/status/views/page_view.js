@@ -1,10 +1,10 @@
 // The whole page, what is worst first.
 
-import { InterfaceLanguage } from "../../common/elements.js";
+import { InterfaceLanguage, SecretDialog } from "../../common/elements.js";
 import { Fragment, html } from "../../common/view.js";
 import { addressOf } from "../runbook_history.js";
 import { Charts, SuccessRate } from "./charts.js";
-import { ChangeDialog, RunbookDialog, TokenDialog } from "./dialogs.js";
+import { ChangeDialog, RunbookDialog } from "./dialogs.js";
 import { Level } from "./elements.js";
 import { Issues } from "./issues.js";
 import { Events, Pairs, Proxies } from "./lists.js";
@@ -47,7 +47,7 @@ export function PageView(properties) {
       <p>${text("footer", { version: state.config.version })} <a href=${addressOf({ path: "status-page.md", at: "words" })}>${text("words")}</a></p>
     </footer>
     <//>
-    <${TokenDialog} ...${properties} isOpen=${state.asksForToken} onClose=${actions.closeToken} />
+    <${SecretDialog} name="token" text=${text} isOpen=${state.asksForToken} isRefused=${state.isTokenRefused} onUse=${actions.useToken} onClose=${actions.closeToken} />
     <${ChangeDialog} ...${properties} isOpen=${Boolean(state.change) && !state.asksForToken} onClose=${actions.cancel} />
     <${RunbookDialog} ...${properties} isOpen=${state.runbook !== null} onClose=${actions.closeRunbook} />
   <//>`;

@@ -1,5 +1,7 @@
 // Languages: what GET /languages says, in the words and directions of people.
 
+import { languageName } from "../../common/strings.js";
+
 const RIGHT_TO_LEFT_SCRIPTS = new Set(["Adlm", "Arab", "Armi", "Hebr", "Nkoo", "Rohg", "Syrc", "Thaa"]);
 // BCP 47, and "auto".
 const TAG = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/;
@@ -46,17 +48,6 @@ export function isTellable(text) {
 /** Returns the language tag, or "" for anything else, such as markup in a link. */
 export function tagOrNone(tag) {
   return tag.length <= MAX_TAG_CHARS && TAG.test(tag) ? tag : "";
-}
-
-/** Returns a language's name in the interface's language, such as "German". */
-export function languageName(tag, interfaceLanguage) {
-  try {
-    const name = new Intl.DisplayNames([interfaceLanguage], { type: "language", fallback: "none" }).of(tag);
-    if (!name) return tag;
-    return name.charAt(0).toLocaleUpperCase(interfaceLanguage) + name.slice(1);
-  } catch {
-    return tag; // no BCP 47 tag
-  }
 }
 
 /** Returns the source languages, sorted by name. */

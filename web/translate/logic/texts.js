@@ -60,7 +60,8 @@ export function withEntry(entries, entry) {
   if (!entry.text.trim() || entry.text.length > MAX_ENTRY_CHARS || entry.translation.length > MAX_ENTRY_CHARS) return entries;
   const isEarlier = (other) =>
     other.target === entry.target &&
-    (other.text === entry.text || (entry.at - other.at < SAME_TEXT_MS && related(other.text, entry.text)));
+    (other.text === entry.text ||
+      (entry.at - other.at < SAME_TEXT_MS && (other.text.startsWith(entry.text) || entry.text.startsWith(other.text))));
   return [entry, ...entries.filter((other) => !isEarlier(other))].slice(0, MAX_ENTRIES);
 }
 
@@ -69,8 +70,4 @@ export function readEntries(stored) {
   if (!Array.isArray(stored)) return [];
   const names = ["text", "translation", "source", "target", "format"];
   return stored.filter((each) => names.every((name) => typeof each?.[name] === "string")).slice(0, MAX_ENTRIES);
-}
-
-function related(one, other) {
-  return one.startsWith(other) || other.startsWith(one);
 }

@@ -1,7 +1,8 @@
 // The languages: source, swap, target.
 
+import { languageName } from "../../common/strings.js";
 import { html } from "../../common/view.js";
-import { byLastUse, languageName, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
+import { byLastUse, servedSource, sourceOptions, targetOptions } from "../logic/languages.js";
 import { isDone } from "../logic/request_body.js";
 import { knownSource } from "../state.js";
 import { IconButton } from "./icons.js";
@@ -10,7 +11,7 @@ export function LanguageBar({ state, actions, text }) {
   const { languages, source, target, interfaceLanguage } = state;
   const known = knownSource(state);
   const isReady = isDone(state) || !state.text.trim();
-  const canSwap = isReady && known && servedSource(languages, target);
+  const canSwap = isReady && known && known !== target && servedSource(languages, target);
   const detected = known && text("source.detected", { language: languageName(known, interfaceLanguage) });
   const targets = targetOptions(languages, servedSource(languages, known), interfaceLanguage);
   return html`<div class="languages">
@@ -23,7 +24,7 @@ export function LanguageBar({ state, actions, text }) {
 }
 
 function LanguageSelect({ id, label, state, options, chosen, onChoose, text, children }) {
-  const [used, others] = byLastUse(withChosen(options, chosen, state), state.recent);
+  const [used, others] = byLastUse(withChosen(options, chosen, state, knownSource(state)), state.recent);
   const option = (each) => html`<option key=${each.lang} value=${each.lang} selected=${each.lang === chosen} disabled=${each.ready === false && each.lang !== chosen}>
     ${optionText(each, text)}
   </option>`;
@@ -40,10 +41,11 @@ function optionText({ name, ready, through }, text) {
   return through ? text("target.through", { language: name, pivot: through }) : name;
 }
 
-// The chosen language stays in the list, whatever the fleet serves at the moment, or a link says; its region may be served as any.
-function withChosen(options, chosen, { languagesLoaded, interfaceLanguage }) {
+// The chosen language stays in the list, whatever the fleet serves at the moment, or a link says; its region may be served as
+// any, and a text that is in it already needs no server.
+function withChosen(options, chosen, { languagesLoaded, interfaceLanguage }, known) {
   const isListed = (tag) => options.some(({ lang }) => lang === tag);
   if (!chosen || chosen === "auto" || isListed(chosen)) return options;
-  const ready = !languagesLoaded || isListed(chosen.split("-")[0]);
+  const ready = !languagesLoaded || chosen === known || isListed(chosen.split("-")[0]);
   return [{ lang: chosen, name: languageName(chosen, interfaceLanguage), ready, through: null }, ...options];
 }

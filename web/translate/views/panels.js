@@ -1,8 +1,9 @@
 // Below the panes: the format of the text, and the panels of terms with glossaries, and of the history.
 
 import { Table } from "../../common/elements.js";
+import { languageName } from "../../common/strings.js";
 import { html } from "../../common/view.js";
-import { directionOf, languageName } from "../logic/languages.js";
+import { directionOf } from "../logic/languages.js";
 import { FORMATS } from "../logic/request_body.js";
 import { isFor, MAX_KEPT_TERMS, termFile, usedGlossary, usedTerms } from "../logic/terms.js";
 import { Icon, IconButton } from "./icons.js";

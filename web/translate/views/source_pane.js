@@ -1,8 +1,9 @@
 // The pane for the text.
 
+import { languageName } from "../../common/strings.js";
 import { html } from "../../common/view.js";
 import { insertText } from "../elements.js";
-import { languageName, textDirection } from "../logic/languages.js";
+import { textDirection } from "../logic/languages.js";
 import { characterCount, isTooLong } from "../logic/request_body.js";
 import { cleanHtml } from "../logic/rich_text.js";
 import { detection, knownSource } from "../state.js";

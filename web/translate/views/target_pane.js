@@ -1,7 +1,8 @@
 // The pane for the translation: its text, what is wrong with it, and what to do with it.
 
+import { languageName } from "../../common/strings.js";
 import { Component, html } from "../../common/view.js";
-import { directionOf, languageName, tagOrNone } from "../logic/languages.js";
+import { directionOf, tagOrNone } from "../logic/languages.js";
 import { needsKey, problemDetail, problemText, warningText } from "../logic/messages.js";
 import { isDone, isSameRequest, isStale, isTooLong, piecesOf } from "../logic/request_body.js";
 import { previewHtml } from "../logic/rich_text.js";

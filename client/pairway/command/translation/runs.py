@@ -149,7 +149,7 @@ async def batches_of_lines(descriptor: int) -> AsyncIterator[list[str]]:
             end = error
         asyncio.run_coroutine_threadsafe(queue.put(end), loop).result()
 
-    threading.Thread(target=read, name="pairway lines", daemon=True).start()
+    threading.Thread(target=read, name="pairway-lines", daemon=True).start()
     while (batch := await queue.get()) is not None:
         if isinstance(batch, UsageError):
             raise batch

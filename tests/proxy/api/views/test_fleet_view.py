@@ -98,7 +98,7 @@ def test_missing_replicas_degrade_the_status() -> None:
     assert page.services["de"].model_dump() == {"ready": 3, "expected": 3, "learnt": False, "why": None}
     assert (page.services["fr"].ready, page.services["fr"].expected) == (0, 1)
     assert page.services["fr"].why is not None
-    assert "python -m proxy.fleet expect fr=0" in page.services["fr"].why
+    assert "python -m proxy fleet expect fr=0" in page.services["fr"].why
     assert rendered(snapshot(DOWN), services=(whole,)).status == "down"
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from proxy.keys import __main__ as cli
-from proxy.keys.__main__ import parse
+from proxy.commands import program
 from proxy.keys.api_key import ApiKey, Grant, mint
 from tests.conftest import PREFIX, RedisServer
 from tests.proxy.command import Command
@@ -33,10 +32,10 @@ def command(redis: RedisServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     """Return the command on the Redis."""
     monkeypatch.setenv("PROXY_REDIS_URL", redis.url)
     monkeypatch.setenv("PROXY_REDIS_PREFIX", PREFIX)
-    return Command(cli.main, capsys)
+    return Command(lambda arguments: program.main(["keys", *arguments]), capsys)
 
 
-def test_commands_create_list_limit_show_and_revoke(command: Command, redis: RedisServer) -> None:
+def test_commands_create_list_limit_and_revoke(command: Command, redis: RedisServer) -> None:
     status, shown, message = command(
         "create", "--name", "alice", "--requests-per-minute", "20", "--pairs", "en-de,zh-Hant>de", "--expires", "30d"
     )
@@ -57,11 +56,11 @@ def test_commands_create_list_limit_show_and_revoke(command: Command, redis: Red
     assert command("list")[1].splitlines()[1].split()[3:6] == ["-", "-", "500"]
     assert view["expires_at"] == pytest.approx(time.time() + 30 * 86_400, abs=60)
     assert json.loads(command("limit", key_id, "--expires", "2999-01-01", "--json")[1])["expires_at"] == 32472144000
-    assert json.loads(command("show", key_id, "--json")[1])["requests_per_minute"]["used"] == 0
-    assert "used: 0 requests this minute, 0 characters today, 0 this month" in command("show", key_id)[1]
+    assert json.loads(command("list", key_id, "--json")[1])["requests_per_minute"]["used"] == 0
+    assert "used: 0 requests this minute, 0 characters today, 0 this month" in command("list", key_id)[1]
     assert command("revoke", key_id)[0] == 0
-    assert "revoked" in command("show", key_id)[1]
-    assert json.loads(command("show", key_id, "--json")[1])["key"]["revoked_at"] > 0
+    assert "revoked" in command("list", key_id)[1]
+    assert json.loads(command("list", key_id, "--json")[1])["key"]["revoked_at"] > 0
     assert json.loads(command("list", "--json")[1])["keys"][0]["id"] == key_id
     kept: str = redis.client.get(f"{PREFIX}key:{key_id}")
     assert ApiKey.model_validate_json(kept).digest not in listed + changed
@@ -70,9 +69,9 @@ def test_commands_create_list_limit_show_and_revoke(command: Command, redis: Red
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["show", "0123456789ab"], 1, "No key in force has the id 0123456789ab"),
-        (["revoke", "0123456789ab"], 1, "No key in force"),
-        (["limit", "0123456789ab", "--name", "x"], 1, "No key in force"),
+        (["list", "0123456789ab"], 4, "No key in force has the id 0123456789ab"),
+        (["revoke", "0123456789ab"], 4, "No key in force"),
+        (["limit", "0123456789ab", "--name", "x"], 4, "No key in force"),
         (["create", "--name", ""], 2, "--name: '' is blank or not printable\n"),
         ([*CREATE, "--requests-per-minute", "0"], 2, "--requests-per-minute: 0 is too small; the minimum is 1\n"),
         ([*CREATE, "--requests-per-minute", "-5"], 2, "--requests-per-minute: -5 is too small; the minimum is 1\n"),
@@ -139,29 +138,29 @@ def test_refused_backup_says_that_nothing_changed(command: Command, redis: Redis
     redis.client.flushall()
     file.write_bytes(file.read_bytes()[:-90])
     status, said, message = command("import", "--input", str(file))
-    assert (status, said) == (1, "")
+    assert (status, said) == (4, "")
     assert "keys: the backup is truncated" in message
     assert message.endswith("Nothing was changed.\n")
     assert redis.keys() == []
     assert command("import", "--input", str(tmp_path / "missing"))[::2] == (
-        74,
+        2,
         f"keys: {tmp_path / 'missing'}: No such file or directory\n",
     )
     status, _, message = command("export", "--output", str(tmp_path / "missing/keys.jsonl"))
-    assert (status, message) == (74, f"keys: {tmp_path / 'missing/keys.jsonl.part'}: No such file or directory\n")
+    assert (status, message) == (2, f"keys: {tmp_path / 'missing/keys.jsonl.part'}: No such file or directory\n")
 
 
-def test_backup_without_redis_exits_with_69(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backup_without_redis_exits_with_3(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "keys.jsonl"
     command("create", "--name", "alice")
     command("export", "--output", str(file))
     kept = file.read_bytes()
     monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
     status, said, message = command("export", "--output", str(file))
-    assert (status, said, file.read_bytes()) == (69, "", kept)
+    assert (status, said, file.read_bytes()) == (3, "", kept)
     assert message.startswith("keys: Redis: connection refused")
     status, _, message = command("import", "--input", str(file))
-    assert (status, message.endswith("; what was imported stays, so import again\n")) == (69, True)
+    assert (status, message.endswith("; what was imported stays, so import again\n")) == (3, True)
 
 
 def test_unreadable_record_makes_the_export_incomplete(command: Command, redis: RedisServer) -> None:
@@ -174,7 +173,7 @@ def test_unreadable_record_makes_the_export_incomplete(command: Command, redis: 
 
 def test_backup_goes_through_pipes(redis: RedisServer, command: Command) -> None:
     command("create", "--name", "alice")
-    run = [sys.executable, "-m", "proxy.keys"]
+    run = [sys.executable, "-m", "proxy", "keys"]
     environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
     process = functools.partial(subprocess.run, cwd=ROOT, env=environment, timeout=60, check=False)
     saved = process([*run, "export"], capture_output=True)
@@ -184,12 +183,12 @@ def test_backup_goes_through_pipes(redis: RedisServer, command: Command) -> None
     assert (done.returncode, b"1 added" in done.stdout) == (0, True)
     with Path("/dev/full").open("wb") as full:
         done = process([*run, "export"], stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (74, b"keys: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, b"keys: standard output: No space left on device\n")
     here, there = os.openpty()
     done = process([*run, "import"], stdin=there, stderr=subprocess.PIPE)
     os.close(here)
     os.close(there)
-    assert (done.returncode, b"give the backup on standard input" in done.stderr) == (1, True)
+    assert (done.returncode, b"give the backup on standard input" in done.stderr) == (4, True)
 
 
 def test_full_disk_keeps_the_last_backup(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +201,7 @@ def test_full_disk_keeps_the_last_backup(command: Command, tmp_path: Path, monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    assert command("export", "--output", str(file))[0] == 74
+    assert command("export", "--output", str(file))[0] == 2
     assert (file.read_bytes(), [each.name for each in tmp_path.iterdir()]) == (kept, ["keys.jsonl"])
 
 
@@ -224,18 +223,18 @@ def test_create_and_limit_warn_of_pairs_and_names(command: Command, redis: Redis
 def test_wrong_settings_and_missing_redis_have_exit_statuses(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
     status, _, message = command("list")
-    assert (status, "Redis" in message) == (69, True)
+    assert (status, "Redis" in message) == (3, True)
     monkeypatch.setenv("PROXY_REDIS_URL", "hunter2")
     status, _, message = command("list")
-    assert (status, "PROXY_REDIS_URL" in message, "hunter2" in message) == (78, True, False)
+    assert (status, "PROXY_REDIS_URL" in message, "hunter2" in message) == (2, True, False)
     monkeypatch.setenv("PROXY_REDIS_ULR", "x")
     status, _, message = command("list")
-    assert (status, "did you mean PROXY_REDIS_URL?" in message) == (78, True)
+    assert (status, "did you mean PROXY_REDIS_URL?" in message) == (2, True)
 
 
 def test_package_runs_as_a_module(redis: RedisServer) -> None:
     environment = {**os.environ, "PROXY_REDIS_URL": redis.url, "PROXY_REDIS_PREFIX": PREFIX}
-    run = [sys.executable, "-m", "proxy.keys", "create", "--name", "bob"]
+    run = [sys.executable, "-m", "proxy", "keys", "create", "--name", "bob"]
     done = subprocess.run(run, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60)
     assert SHOWN.fullmatch(done.stdout.strip())
 
@@ -243,7 +242,7 @@ def test_package_runs_as_a_module(redis: RedisServer) -> None:
 def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """Parse wrong arguments; return the message."""
     with pytest.raises(SystemExit) as exit_:
-        parse(arguments)
+        program.parse(["keys", *arguments])
     out, errors = capsys.readouterr()
     assert (exit_.value.code, out) == (2, "")
     return errors
@@ -270,7 +269,7 @@ def test_wrong_grants_exit_with_a_message(
     assert message in refusal(arguments, capsys)
 
 
-@pytest.mark.parametrize("name", ["show", "limit", "revoke"])
+@pytest.mark.parametrize("name", ["list", "limit", "revoke"])
 def test_whole_key_as_id_is_refused_unrepeated(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = mint(Grant(name="a"), 0.0)[1]
     message = refusal([name, shown], capsys)
@@ -293,15 +292,17 @@ def test_whole_key_as_id_is_refused_unrepeated(name: str, capsys: pytest.Capture
     ],
 )
 def test_grant_has_only_what_was_given(arguments: list[str], expected: dict[str, Any]) -> None:
-    options = vars(parse(["limit", "0123456789ab", *arguments]))
+    options = vars(program.parse(["keys", "limit", "0123456789ab", *arguments]))
     assert {name: options[name] for name in options.keys() & Grant.model_fields.keys()} == expected
 
 
 def test_expiry_counts_from_now() -> None:
-    assert parse([*CREATE, "--expires", "12h"]).expires_at == pytest.approx(time.time() + 12 * 3600, abs=60)
+    assert program.parse(["keys", *CREATE, "--expires", "12h"]).expires_at == pytest.approx(
+        time.time() + 12 * 3600, abs=60
+    )
 
 
 def test_backup_commands_take_files() -> None:
-    assert parse(["export", "--output", "a"]).output == Path("a")
-    options = parse(["import"])
+    assert program.parse(["keys", "export", "--output", "a"]).output == Path("a")
+    options = program.parse(["keys", "import"])
     assert (options.input, options.undo_revocations, options.json) == (None, False, False)
