@@ -47,7 +47,7 @@ async def peak_of(url: str, lines: int, folder: Path) -> int:
 
 
 async def test_ten_thousand_lines_need_no_more_memory(tmp_path: Path) -> None:
-    """Against a server that answers at once: more lines than any other could be in hand."""
+    """Against a server that answers at once, so that the input is what would grow."""
     replica, url = server(tmp_path, 0.0)
     async with running([replica], lambda: all_answer([url]), READY_SECONDS):
         few = await peak_of(url, 1_000, tmp_path)

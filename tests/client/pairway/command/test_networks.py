@@ -43,9 +43,9 @@ async def translated(run: Program, url: str, *more: str) -> Ended:
 async def own_certificate(folder: Path) -> ssl.SSLContext:
     """Write certificate.pem for this machine's address, signed by itself; return the server's context."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
-    made = ("-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
+    options = ("-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
     names = ("-subj", "/CN=pairway.test", "-addext", "subjectAltName=IP:127.0.0.1")
-    process = await asyncio.create_subprocess_exec("openssl", "req", *made, *names, stderr=DEVNULL)
+    process = await asyncio.create_subprocess_exec("openssl", "req", *options, *names, stderr=DEVNULL)
     assert await process.wait() == 0
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(certificate, key)
