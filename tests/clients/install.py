@@ -30,12 +30,12 @@ _INSTALL_SECONDS: Final = 300
 def python_of(lock: str) -> Path:
     """Return the interpreter of the environment of ``requirements/NAME.txt``."""
     content = (ROOT / "requirements" / f"{lock}.txt").read_bytes()
-    return _folder(lock, content, sys.version.encode()) / "bin/python"
+    return folder_of(lock, content, sys.version.encode()) / "bin/python"
 
 
 def node_modules(source: Path = _NPM_FOLDER) -> Path:
     """Return the folder of npm's packages for a folder with its two files."""
-    return _folder("npm", *(file.read_bytes() for file in _npm_files(source))) / "node_modules"
+    return folder_of("npm", *(file.read_bytes() for file in _npm_files(source))) / "node_modules"
 
 
 def install() -> None:
@@ -59,7 +59,7 @@ def _npm_files(source: Path) -> tuple[Path, Path]:
     return source / "package.json", source / "package-lock.json"
 
 
-def _folder(name: str, *contents: bytes) -> Path:
+def folder_of(name: str, *contents: bytes) -> Path:
     """Return a folder named after what is to be in it, so that another version has another folder."""
     return _CACHE / f"{name}-{hashlib.sha256(b''.join(contents)).hexdigest()[:12]}"
 
@@ -82,7 +82,7 @@ def _fill_python(folder: Path, lock: str) -> None:
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     pip = [sys.executable, "-I", "-m", "pip", "--python", str(folder / "bin/python"), "install", "--quiet"]
     options = ["--no-deps", "--no-input", "--only-binary=:all:", "--require-hashes"]
-    run_in(folder, *pip, *options, "-r", str(ROOT / "requirements" / f"{lock}.txt"))
+    run(*pip, *options, "-r", str(ROOT / "requirements" / f"{lock}.txt"), folder=folder)
 
 
 def _fill_npm(folder: Path, source: Path) -> None:
@@ -90,10 +90,10 @@ def _fill_npm(folder: Path, source: Path) -> None:
         shutil.copy(file, folder)
     # No package's own program runs, and nothing but the packages is looked for.
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--silent"]
-    run_in(folder, str(NODE), str(_NPM), "ci", *options)
+    run(str(NODE), str(_NPM), "ci", *options, folder=folder)
 
 
-def run_in(folder: Path, *command: str) -> None:
+def run(*command: str, folder: Path) -> None:
     """Run a program of an installation in its folder; say what it said if it fails."""
     done = subprocess.run(command, cwd=folder, timeout=_INSTALL_SECONDS, check=False, capture_output=True, text=True)
     if done.returncode:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.clients.install import install_into, run_in
+from tests.clients.install import install_into, run
 from tests.support.processes import ROOT
 
 
@@ -70,13 +70,13 @@ def _fill(folder: Path, package: DebianPackage) -> None:
     # Lists of its own, so that it needs no root and leaves the machine's as they are.
     places = {"Dir::State": state, "Dir::State::status": "/dev/null", "Dir::Cache": cache, "APT::Sandbox::User": ""}
     apt = ("apt-get", "-qq", *(word for name, place in places.items() for word in ("-o", f"{name}={place}")))
-    run_in(folder, *apt, "update")
-    run_in(folder, *apt, "download", f"{package.name}={package.version}")
+    run(*apt, "update", folder=folder)
+    run(*apt, "download", f"{package.name}={package.version}", folder=folder)
     (archive,) = folder.glob("*.deb")
     found = hashlib.sha256(archive.read_bytes()).hexdigest()
     if found != package.sha256:
         sys.exit(f"{archive.name} has SHA-256 {found}, not {package.sha256}: it is not the one that was pinned.")
-    run_in(folder, "dpkg-deb", "-x", str(archive), str(folder))
+    run("dpkg-deb", "-x", str(archive), str(folder), folder=folder)
     archive.unlink()
     shutil.rmtree(folder / "apt")
 
