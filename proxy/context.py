@@ -35,7 +35,10 @@ from shared.runtime.shared_rendering import SharedRendering
 
 @dataclass(frozen=True, slots=True)
 class KeysContext:
-    """API keys: authentication of callers, the stored keys, and the loops that write usage."""
+    """API keys: authentication of callers, and the stored keys.
+
+    ``loops`` write what keys used.
+    """
 
     authenticator: Authenticator
     store: KeyStore

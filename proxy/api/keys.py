@@ -1,4 +1,4 @@
-"""Endpoints for keys: operators create, list, change and revoke them, and read their usage."""
+"""Endpoints for keys: operators create, list, change and bill them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ async def list_all(request: Request) -> Response:
 
 @routes.get("/keys/usage", **_USAGE)
 async def usage(request: Request) -> Response:
-    """Report requests and characters of all keys by day and month, as JSON or CSV.
+    """Report what keys used by day and month, as JSON or CSV.
 
     A period is incomplete if some of its usage was lost. Days are kept for 35 days, months for 13 months.
     """

@@ -65,9 +65,9 @@ class _Footer(BaseModel):
 
 
 class BackupEntry(BaseModel):
-    """One key, its characters in that UTC day and month, and its usage.
+    """One key, and its characters in that UTC day and month.
 
-    ``usage``: requests and characters by day and month.
+    ``usage``: its requests and characters by day and month.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -42,7 +42,10 @@ def limit_headers(key: Grant, usage: UsageResult) -> dict[str, str]:
 
 @dataclass(slots=True)
 class Charge:
-    """One request's charge on a UTC day; without ``counters`` if Redis was away."""
+    """One request's charge on a UTC ``day``.
+
+    It has no ``counters`` if Redis was away.
+    """
 
     key_id: str
     chars: int

@@ -16,7 +16,7 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 
 class UsageRow(BaseModel):
-    """What one key used in a day or month."""
+    """Usage of one key in a day or month."""
 
     period: Annotated[str, Field(description="UTC day or month.", examples=["2027-01-31", "2027-01"])]
     key: Annotated[str, Field(description="Id of the key.")]

@@ -49,7 +49,10 @@ class PeriodUsage:
 
 @dataclass(frozen=True, slots=True)
 class UsageBatch:
-    """Usage by day and key id, and the days of which some was lost."""
+    """Usage by day and key id.
+
+    ``incomplete``: days of which some was lost.
+    """
 
     number: int
     amounts: Mapping[tuple[str, str], KeyUsage]
@@ -84,7 +87,10 @@ def _month(number: int) -> str:
 
 
 def _kept_until(period: str) -> int:
-    """Return the Unix time at which a period is no longer shown, and a day for proxies' clocks."""
+    """Return the Unix time until which a period is kept.
+
+    That is a day longer than it is shown, because proxies' clocks differ.
+    """
     year, month, *day = map(int, period.split("-"))
     if day:
         return calendar.timegm((year, month, day[0] + DAYS, 0, 0, 0)) + DAY_SECONDS
@@ -121,13 +127,16 @@ class UsageStore:
         return [_usage(period, fields[period]) for period in periods]
 
     async def read_all(self) -> list[PeriodUsage]:
-        """Return the usage of all keys in each period that is kept and was used."""
+        """Return the usage of all keys in each period that has some."""
         now = self._clock()
         found = await self.read([*last_days(now, DAYS), *last_months(now, MONTHS)])
         return [each for each in found if each.by_key or each.is_incomplete]
 
     async def raise_to(self, usage: Sequence[PeriodUsage]) -> None:
-        """Raise periods that are still kept to at least this usage, key by key."""
+        """Raise periods to at least this usage, key by key.
+
+        Those that are no longer kept are left out.
+        """
         lifetimes = self._lifetimes([each.period for each in usage])
         kept = [each for each in usage if lifetimes[each.period] > 0]
         missing = {
@@ -150,7 +159,7 @@ class UsageStore:
 
 
 def _missing(wanted: PeriodUsage, found: PeriodUsage) -> dict[str, int]:
-    """Return the fields in which less was found, and how much is missing."""
+    """Return how much less was found, by field."""
     fields = {_INCOMPLETE: 1} if wanted.is_incomplete and not found.is_incomplete else {}
     for key_id, least in wanted.by_key.items():
         used = found.by_key.get(key_id, KeyUsage())

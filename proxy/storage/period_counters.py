@@ -25,7 +25,7 @@ class PeriodCounters:
     keys: RedisKeys
 
     async def add(self, writer: str, number: int, amounts: Mapping[str, Amounts], lifetimes: Mapping[str, int]) -> None:
-        """Add a writer's batch of amounts by period, which a repetition does not add again.
+        """Add a writer's batch of amounts by period, only once.
 
         ``number`` rises with each of its batches; ``lifetimes`` are the periods' seconds from now.
         """

@@ -39,11 +39,11 @@ class RedisKeys:
         return f"{self._prefix}use:{key_id}:{unit}:{window}"
 
     def period(self, name: str) -> str:
-        """Return the name of the record of all API keys' usage in a day or month."""
+        """Return the name of all API keys' usage in a period."""
         return f"{self._prefix}usage:{name}"
 
     def usage_batch(self, proxy: str) -> str:
-        """Return the name of the number of a proxy's last written batch of usage."""
+        """Return the name of the number of a proxy's last batch."""
         return f"{self._prefix}usage-batch:{proxy}"
 
     def glossaries(self, owner: str) -> str:

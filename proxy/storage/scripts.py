@@ -184,9 +184,10 @@ redis.call('SET', batch, number, 'EX', seconds)
 return 1
 """)
 async def add_amounts(batch: Key, records: Keys, number: int, amounts: Table, lifetimes: Table, seconds: int) -> int:
-    """Add a batch's amounts by field to each hash, once: 0 if it was written before.
+    """Add a batch's amounts by field to each hash, once.
 
-    ``batch`` holds the number of its writer's last one for ``seconds``; numbers rise.
+    ``batch`` holds the number of its writer's last one for ``seconds``; numbers rise. Returns 0 for one that was
+    written before.
     """
     ...
 

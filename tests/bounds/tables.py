@@ -15,6 +15,7 @@ TABLES = {
         "apiserver.guards.output_language.OutputLanguage._labels_by_pair",
         "apiserver.hosting.model_host.ModelHost._reasons",
         "apiserver.hosting.server_hosts.RunningHosts._tasks",
+        "apiserver.metrics.ApiServerMetrics._revisions",
         "apiserver.prompts.custom.CustomPrompt.names",
         "proxy.admission.controller.AdmissionController._pairs",
         "proxy.admission.controller.AdmissionController._shares",
@@ -44,6 +45,8 @@ TABLES = {
         "proxy.fleet.store.FleetStore._pairs",
         "proxy.forwarding.canary_probes.CanaryProber._tasks",
         "proxy.metrics.ProxyMetrics._started_pairs",
+        # At most PROXY_METRIC_KEYS ids, those of keys that operators created.
+        "proxy.metrics.ProxyMetrics._register_keys._key_ids",
         "proxy.routing.routes.RoutePlanner._direct",
         "proxy.status.event_detector.EventDetector._breakers_since",
         "proxy.status.event_detector.EventDetector._pairs_since",
@@ -128,5 +131,8 @@ TABLES = {
         "proxy.cache.coalescing.AbandonedComputations._all",
         "proxy.cache.coalescing.AbandonedComputations._by_caller",
         "proxy.cache.redis_cache.RedisCache._queue",
+        # Of keys that operators made, at most MAX_PENDING and a day for each kept one.
+        "proxy.keys.usage_recorder.UsageRecorder._pending",
+        "proxy.keys.usage_recorder.UsageRecorder._incomplete",
     ),
 }

@@ -84,10 +84,12 @@ def _with_grant(function: Callable[..., None]) -> Callable[..., None]:
         function(*args, grant=grant, **kwargs)
 
     parameters = [each for each in signature(function, eval_str=True).parameters.values() if each.name != "grant"]
+    annotated: Any = Annotated  # of a type that is not known before
     for name, (_, kind, shown) in _GRANT.items():
-        annotation = Annotated[kind | None, shown]
+        annotation = annotated[kind | None, shown]
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
-    run.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue] -- read by inspect
+    described: Any = run  # inspect reads an attribute that functions are not known to have
+    described.__signature__ = Signature(parameters)
     return run
 
 
@@ -132,14 +134,14 @@ def usage(
     server: Server,
     key_id: AnyId = None,
     *,
-    days: Annotated[int, typer.Option(metavar="N", help="How many UTC days, at most 35.")] = 0,
-    months: Annotated[int, typer.Option(metavar="N", help="How many UTC months, at most 13; default: 1.")] = 0,
+    days: Annotated[str, typer.Option(metavar="N", help="How many UTC days, at most 35.")] = "0",
+    months: Annotated[str, typer.Option(metavar="N", help="How many UTC months, at most 13; default: 1.")] = "0",
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what all keys used, or one."""
-    asked = {"key": key_id, "days": days, "months": months}
-    path = f"/keys/usage?{urlencode({name: value for name, value in asked.items() if value})}"
+    query = {"days": _WHOLE(days), "months": _WHOLE(months)} | ({} if key_id is None else {"key": key_id})
+    path = f"/keys/usage?{urlencode(query)}"
     if as_csv:
         with operator_client(server) as client:
             request = ApiRequest("GET", path, headers={"Accept": "text/csv"})

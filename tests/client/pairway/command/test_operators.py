@@ -107,7 +107,7 @@ async def test_key_from_its_creation_to_its_end(run: Program) -> None:
         (["keys", "create"], "--name"),
         (["keys", "create", "--name", "a", "--chars-per-day", "many"], "'many'"),
         (["keys", "create", "--name", "a", "--expires", "soon"], "2030-01-31"),
-        (["keys", "usage", "--days", "many"], "many"),
+        (["keys", "usage", "--days", "many"], "'many'"),
         (["fleet", "add", OTHER, "--weight", "heavy"], "'heavy'"),
         (["fleet", "expect"], "--now"),
         (["fleet", "expect", "--now", "--show"], "--now"),
