@@ -67,7 +67,7 @@ class KeyMeter:
     _refunds: set[asyncio.Task[None]] = field(default_factory=set["asyncio.Task[None]"])
 
     async def close(self) -> None:
-        """Wait for refunds, each bounded by Redis' time-out."""
+        """Wait for refunds, each bounded by Redis' time-outs."""
         await asyncio.gather(*self._refunds)
 
     async def count_request(self, key: ApiKey) -> Mapping[str, str]:
@@ -143,5 +143,6 @@ class KeyMeter:
     async def _give_back(self, charge: Charge) -> None:
         try:
             await self._store.refund(charge.counters, charge.chars)
+            await self.recorder.flush()  # a killed proxy charges nothing that its caller knows to have failed
         except KeysUnavailableError:
             log.info("characters not refunded", extra={"key": charge.key_id, "chars": charge.chars})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from itertools import islice
@@ -40,6 +41,7 @@ class UsageRecorder:
         self._number = 0
         self._batch: UsageBatch | None = None
         begins = "usage of keys cannot be written, it is kept until then"
+        self._writes = asyncio.Lock()
         self._outage = Outage(monotonic, begins, "usage of keys is written again")
 
     def add(self, key_id: str, *, requests: int = 0, chars: int = 0, day: str | None = None) -> str:
@@ -58,13 +60,15 @@ class UsageRecorder:
         return day
 
     async def flush(self) -> None:
-        """Write what is pending, every ``FLUSH_SECONDS``; pause after a failure."""
-        if (self._batch or self._pending or self._incomplete) and self._outage.start_call():
-            await self._write()
+        """Write what is pending, every ``FLUSH_SECONDS`` and after refunds; pause after a failure."""
+        async with self._writes:
+            if (self._batch or self._pending or self._incomplete) and self._outage.start_call():
+                await self._write()
 
     async def close(self) -> None:
         """Write the rest; log what is lost because Redis is away."""
-        await self._write()
+        async with self._writes:
+            await self._write()
         left = [*self._pending.values(), *(self._batch.amounts.values() if self._batch else ())]
         if left:
             requests, chars = map(sum, zip(*left, strict=True))

@@ -87,7 +87,13 @@ class UsageFleet:
         self.redis_url = f"redis://127.0.0.1:{redis_port}/0"
         self.redis = redis_server(redis_port, folder)
         self.redis.command += ["--appendonly", "yes", "--appendfsync", "everysec"]
-        settings = {"PROXY_KEYS": "on", "PROXY_OPERATOR_TOKEN": TOKEN, "PROXY_LOG_FORMAT": "text"}
+        settings = {
+            "PROXY_KEYS": "on",
+            "PROXY_OPERATOR_TOKEN": TOKEN,
+            "PROXY_LOG_FORMAT": "text",
+            # A machine with other work to do is not a Redis that is away.
+            "PROXY_REDIS_TIMEOUT": "5",
+        }
         self.proxies: list[Server] = [
             proxy_server(folder, port, urls, redis_port, f"proxy-{number}", settings)
             for number, port in enumerate(self.ports)
