@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pairway.command.operator_access import SECONDS
 
+from proxy.keys.usage_store import KeyUsage, UsageBatch, last_days
 from tests.client.pairway.command.command_line import Ended, Program
 from tests.conftest import RedisServer
 from tests.proxy.proxies import RunningProxy, proxy
@@ -99,6 +100,25 @@ async def test_key_from_its_creation_to_its_end(run: Program) -> None:
     assert "unknown-key" in await refused(run, 4, "keys", "revoke", "0" * 12)
     created = json.loads((await done(run, "keys", "create", "--name", "bob", "--json", "--expires", "none")).out)
     assert created["key"].startswith(f"pw_{created['id']}_")
+
+
+async def test_usage_of_keys_is_a_table_json_or_csv(run: Program, operated: RunningProxy) -> None:
+    store = operated.context.keys.store
+    ids = ("a" * 12, "b" * 12)
+    for number in range(2):  # today and yesterday, should a month end meanwhile
+        day = last_days(store.clock(), 2)[number]
+        await store.usage.add(f"p{number}", UsageBatch(1, {(day, key_id): KeyUsage(2, 50) for key_id in ids}))
+    heading, *rows = (await done(run, "keys", "usage", "--days", "2")).out.splitlines()
+    assert heading.split()[-2:] == ["REQUESTS", "CHARACTERS"]
+    assert len(rows) == 4
+    assert all(row.split()[-2:] == ["2", "50"] for row in rows)
+    found = json.loads((await done(run, "keys", "usage", ids[0], "--months", "13", "--json")).out)
+    assert {each["key"] for each in found} == {ids[0]}
+    assert sum(each["characters"] for each in found) == 100
+    table = (await done(run, "keys", "usage", "--csv", "--days", "2")).out.splitlines()
+    assert table[0] == "period,key,name,requests,characters,incomplete"
+    assert len(table) == 5
+    assert "the maximum is 35" in await refused(run, 4, "keys", "usage", "--days", "36")
 
 
 @pytest.mark.parametrize(
