@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ...answers import Translation
 from ...errors import PairwayError, ProblemError
-from ..failures import FailedError, exit_code_of
+from ..failures import FailedError, exit_code_of, said
 from ..output import print_error
 
 # Warnings that are printed with their place; of the others the codes are counted.
@@ -42,7 +43,7 @@ class Report:
         """Count a failure and print it."""
         self.failed += 1
         self._first = self._first or error
-        print_error(f"{place}: {error}")
+        print_error(f"{place}: {said(error)}")
 
     def end(self, unit: str) -> None:
         """Print the summary.
@@ -54,7 +55,8 @@ class Report:
             print_error(line)
         if sum(self._codes.values()) > len(self._shown):
             print_error("warnings: " + ", ".join(f"{code} {count}" for code, count in self._codes.most_common()))
-        if self.skipped or (self.failed and self.done + self.failed > 1):
+        is_watched = unit == "files" and sys.stderr.isatty()
+        if is_watched or self.skipped or (self.failed and self.done + self.failed > 1):
             skipped = f", {self.skipped} were done before" if self.skipped else ""
             print_error(f"{self.done} {unit} translated{skipped}, {self.failed} failed")
         if self._first is not None:
