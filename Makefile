@@ -73,12 +73,13 @@ browser: dev  ## Install the browser of the tests into .cache/browser: headless 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
 	@$(PYTEST) -m "not engine and not system and not edge and not smoke"
 
-test-clients: clients  ## Run the real clients of other APIs against the running proxy with the demo models.
+test-clients: clients  ## Run real clients of other APIs, and the command pairway, with the demo models; install its wheel.
 	@$(PYTEST) -n 0 -m clients tests/clients
 
 # Environments of their own: some clients exclude each other, and none may change what the product runs with.
-clients: dev  ## Install these clients into .cache/clients, from PyPI and the npm registry.
+clients: dev  ## Install these clients, and what ours needs, into .cache/clients, from PyPI and the npm registry.
 	@$(BIN)/python -m tests.clients.install
+	@$(BIN)/python -m tests.clients.wheel
 
 test-page: test-setup  ## Open the pages / and /status in a real browser: fake replicas, and the demo models.
 	@$(PYTEST) -n 0 -m pages tests/pages
@@ -111,10 +112,11 @@ fuzz: dev  ## Run the property tests with new examples, in rounds. (FUZZ_ROUNDS=
 	@for round in $$(seq $(FUZZ_ROUNDS)); do \
 		$(PYTEST) -q -m hypothesis --hypothesis-profile=fuzz || exit 1; done
 
-check: dev  ## Run only the gates: ruff, basedpyright, import-linter; print the words of prose for each line.
+check: dev  ## Run only the gates: ruff, basedpyright, mypy, import-linter; print the words of prose for each line.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/basedpyright
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tests.layout.prose
 
@@ -152,6 +154,9 @@ lock: python  ## Resolve pyproject.toml into requirements/ (UPGRADE=--upgrade ta
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \
 		$(RESOLVE) $(UPGRADE) --group $$part --excludes requirements/clients-excluded.txt \
 			--output-file $(LOCK)/$$part.txt || exit 1; done
+	@# What builds the client's wheel, and what that needs of others on any Python.
+	@test ! -f requirements/client-wheel.txt || cp requirements/client-wheel.txt $(LOCK)/client-wheel.txt
+	@$(RESOLVE) $(UPGRADE) client/pyproject.toml --extra cli --group client-wheel --output-file $(LOCK)/client-wheel.txt
 	@# The tools that install, lock and audit, and matplotlib.
 	@for part in pip uv audit plots; do \
 		test ! -f requirements/$$part.txt || cp requirements/$$part.txt $(LOCK)/$$part.txt; \

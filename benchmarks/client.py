@@ -1,4 +1,4 @@
-"""What the Python client costs, beside plain httpx and a hand-written loop.
+"""What the Python client costs, beside plain httpx and a hand-written loop, and the command `pairway` to start.
 
     make bench-client                                 # about 2 minutes
 
@@ -9,6 +9,8 @@ target is missed. The report is OUT/report.md, the figures OUT/results.json.
 from __future__ import annotations
 
 import asyncio
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -34,6 +36,8 @@ CONCURRENCY: Final = 16
 DELAY_SECONDS: Final = 0.02
 READY_SECONDS: Final = 30.0
 WARM_UP_CALLS: Final = 50
+MAX_HELP_SECONDS: Final = 0.25
+HELP: Final = (sys.executable, "-c", "from pairway.command.main import main; main()", "--help")
 
 
 @cache
@@ -144,6 +148,21 @@ def throughput(url: str, rounds: int, texts: int, batch: int) -> tuple[float, fl
     return max(rates[0]), max(rates[1])
 
 
+def help_seconds(rounds: int) -> float:
+    """Return the processor's seconds of `pairway --help`: the median of rounds, after one that fills caches."""
+    found: list[float] = []
+    for _ in range(rounds + 1):
+        before = _children_seconds()
+        subprocess.run(HELP, check=True, stdout=subprocess.DEVNULL)
+        found.append(_children_seconds() - before)
+    return median(found[1:])
+
+
+def _children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def server(folder: Path, delay: float) -> tuple[Server, str]:
     """Return the server's process, and its address."""
     port = free_port()
@@ -163,6 +182,9 @@ async def all_answer(urls: Sequence[str]) -> bool:
 async def measure(folder: RunFolder, rounds: int, calls: int, texts: int) -> int:
     """Measure, and return the exit status."""
     checks, rows = Checks(), list[tuple[str, str, str, str]]()
+    seconds = await asyncio.to_thread(help_seconds, rounds)
+    rows.append(("seconds of the processor, `pairway --help`", "", f"{seconds:.2f}", ""))
+    checks.at_most("CPU of `pairway --help`", seconds, MAX_HELP_SECONDS, " s")
     quick, slow = server(folder.path, 0.0), server(folder.path, DELAY_SECONDS)
     addresses = [url for _, url in (quick, slow)]
     async with running([quick[0], slow[0]], lambda: all_answer(addresses), READY_SECONDS):

@@ -190,12 +190,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail the run for a skipped test, unless its reason names the GPU that it would need."""
+    """Fail the run for a skipped test, unless its reason names the GPU or IPv6 that it would need."""
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:
         return
     skipped: list[pytest.TestReport] = reporter.stats.get("skipped", [])
-    wrong = [report.nodeid for report in skipped if "GPU" not in str(report.longrepr)]
+    wrong = [report.nodeid for report in skipped if not re.search("GPU|IPv6", str(report.longrepr))]
     if wrong:
-        reporter.write_line(f"\nskipped without naming a GPU, which fails the run: {', '.join(wrong)}", red=True)
+        reporter.write_line(
+            f"\nskipped without naming a GPU or IPv6, which fails the run: {', '.join(wrong)}", red=True
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -16,7 +16,7 @@ from .errors import DeadlineError, PairwayError, StreamCutError
 from .event_stream import EventReader
 from .exchange import Session, decoded
 from .steps import Call, Lost, Reply, Send, Step, Together, Wait
-from .transport import LIMITS, Connection, is_stream, lost, reader_of, stream_cut
+from .transport import Connection, is_stream, lost, opened, reader_of, stream_cut
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -113,7 +113,7 @@ class AsyncClient(Connection):
 
     async def _send(self, step: Send) -> Reply | Lost:
         if self._http is None:
-            self._http = httpx.AsyncClient(verify=self.verify, limits=LIMITS)
+            self._http = opened(httpx.AsyncClient, verify=self.verify)
         # The time limit around all of it is enough.
         request = self.request(step, {})
         try:

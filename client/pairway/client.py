@@ -20,7 +20,7 @@ from .errors import PairwayError, StreamCutError
 from .event_stream import EventReader
 from .exchange import Session, decoded
 from .steps import Call, Lost, Reply, Send, Step, Together, Wait
-from .transport import LIMITS, Connection, is_stream, lost, reader_of, stream_cut
+from .transport import Connection, is_stream, lost, opened, reader_of, stream_cut
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class Client(Connection):
     def _send(self, step: Send) -> Reply | Lost:
         if self._http is None:
             with self.lock:
-                self._http = self._http or httpx.Client(verify=self.verify, limits=LIMITS, mounts=self.mounts)
+                self._http = self._http or opened(httpx.Client, verify=self.verify, mounts=self.mounts)
         deadline = self.session.now() + step.seconds
         request = self.request(step, dict.fromkeys(("read", "write", "pool"), step.seconds))
         try:

@@ -40,6 +40,9 @@ MAX_WORKED: Final = 3
 FIRST_WAIT: Final = 0.25
 MAX_WAIT: Final = 8.0
 REQUEST_ID: Final = "X-Request-Id"
+_UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
+_HINT_TRUST: Final = "; trust its authority with --ca FILE or verify="
+_HINT_START: Final = "; set PAIRWAY_URL, --url or url= to the server's address, `make up` starts one"
 
 
 @dataclass(slots=True)
@@ -105,7 +108,7 @@ def exchange(session: Session, request: ApiRequest, deadline: float, *, opens: b
 def failure_of(request: ApiRequest, outcome: Reply | Lost, request_id: str, url: str) -> PairwayError:
     """Return the error of what is no good answer."""
     if isinstance(outcome, Lost):
-        hint = "" if outcome.sent else "; set PAIRWAY_URL or url= to the server's address, `make up` starts one"
+        hint = "" if outcome.sent else _HINT_TRUST if _UNTRUSTED in outcome.reason else _HINT_START
         return UnreachableError(f"{url} cannot be reached: {outcome.reason}{hint}.", request_id=request_id)
     request_id = outcome.headers.get(REQUEST_ID, request_id)
     try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ssl
 import threading
-from typing import Final, Self
+from collections.abc import Callable, Mapping
+from typing import Final, Self, TypeVar
 
 import httpx
 
-from .errors import DeadlineError, PairwayError, StreamCutError
+from .errors import DeadlineError, PairwayError, SettingsError, StreamCutError
 from .event_stream import EventReader
 from .exchange import REQUEST_ID, Session
 from .settings import Settings, load_settings
@@ -24,6 +25,7 @@ END_SECONDS: Final = 1.0
 # Idle connections that are kept: as many as concurrent requests of a usual call, several times.
 KEPT_CONNECTIONS: Final = 64
 LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
+HttpClient = TypeVar("HttpClient", httpx.Client, httpx.AsyncClient)
 
 
 class Connection:
@@ -92,6 +94,23 @@ class Connection:
         if seconds <= 0:
             raise DeadlineError("The call's deadline passed during the stream.")
         return seconds
+
+
+def opened(
+    kind: Callable[..., HttpClient], *, verify: ssl.SSLContext | bool, mounts: Mapping[str, None] | None = None
+) -> HttpClient:
+    """Return a client of httpx; ``mounts`` are its own.
+
+    Raises:
+        SettingsError: the environment names an HTTP proxy that cannot be used; the message has no password of it.
+    """
+    try:
+        return kind(verify=verify, limits=LIMITS, mounts=mounts)
+    except (ImportError, ValueError, httpx.InvalidURL):
+        raise SettingsError(
+            "The HTTP proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: "
+            "its address must begin with http:// or https://."
+        ) from None
 
 
 def _headers(settings: Settings) -> dict[str, str]:

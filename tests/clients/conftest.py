@@ -42,6 +42,7 @@ class ClientFleet:
     http: httpx.AsyncClient
     api_server: Server
     api_server_url: str
+    redis_url: str
     proxy: Server
     folder: Path
 
@@ -92,10 +93,11 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Clie
     redis_port, proxy_port, open_port, port = (free_port() for _ in range(4))
     catalog = {"APISERVER_CATALOG": str(ROOT / "deploy/models/demo.yaml"), "APISERVER_MODELS": "en-de,en-fr"}
     catalog["APISERVER_PORT"] = str(port)
+    redis_url = f"redis://127.0.0.1:{redis_port}/0"
     usual = {"APISERVER_DRAIN_SECONDS": "0", "APISERVER_LOG_FORMAT": "text"}
     environment = {
         "PROXY_REPLICAS": f"http://127.0.0.1:{port}",
-        "PROXY_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
+        "PROXY_REDIS_URL": redis_url,
         "PROXY_OPERATOR_TOKEN": OPERATOR_TOKEN,
         "PROXY_CORS_ORIGINS": "chrome-extension://*,moz-extension://*",
         "PROXY_DRAIN_SECONDS": "0",
@@ -111,7 +113,8 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Clie
     servers = (redis, api_server, proxy, open_proxy)
     url, open_url = f"http://127.0.0.1:{proxy_port}", f"http://127.0.0.1:{open_port}"
     async with httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
-        fleet = ClientFleet(url, open_url, {}, client, api_server, f"http://127.0.0.1:{port}", proxy, folder)
+        api_server_url = f"http://127.0.0.1:{port}"
+        fleet = ClientFleet(url, open_url, {}, client, api_server, api_server_url, redis_url, proxy, folder)
         try:
             for server in servers:
                 server.start()

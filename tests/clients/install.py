@@ -30,12 +30,12 @@ _INSTALL_SECONDS: Final = 300
 def python_of(lock: str) -> Path:
     """Return the interpreter of the environment of ``requirements/NAME.txt``."""
     content = (ROOT / "requirements" / f"{lock}.txt").read_bytes()
-    return _folder(lock, content, sys.version.encode()) / "bin/python"
+    return folder_of(lock, content, sys.version.encode()) / "bin/python"
 
 
 def node_modules(source: Path = _NPM_FOLDER) -> Path:
     """Return the folder of npm's packages for a folder with its two files."""
-    return _folder("npm", *(file.read_bytes() for file in _npm_files(source))) / "node_modules"
+    return folder_of("npm", *(file.read_bytes() for file in _npm_files(source))) / "node_modules"
 
 
 def install() -> None:
@@ -47,24 +47,24 @@ def install() -> None:
 
 def install_python(lock: str) -> None:
     """Install ``requirements/NAME.txt`` into an environment of its own, unless it is there."""
-    _install(python_of(lock).parents[1], lambda folder: _fill_python(folder, lock))
+    install_into(python_of(lock).parents[1], lambda folder: _fill_python(folder, lock))
 
 
 def install_npm(source: Path) -> None:
     """Install npm's packages for a folder with its two files, unless they are there."""
-    _install(node_modules(source).parent, lambda folder: _fill_npm(folder, source))
+    install_into(node_modules(source).parent, lambda folder: _fill_npm(folder, source))
 
 
 def _npm_files(source: Path) -> tuple[Path, Path]:
     return source / "package.json", source / "package-lock.json"
 
 
-def _folder(name: str, *contents: bytes) -> Path:
+def folder_of(name: str, *contents: bytes) -> Path:
     """Return a folder named after what is to be in it, so that another version has another folder."""
     return _CACHE / f"{name}-{hashlib.sha256(b''.join(contents)).hexdigest()[:12]}"
 
 
-def _install(target: Path, fill: Callable[[Path], None]) -> None:
+def install_into(target: Path, fill: Callable[[Path], None]) -> None:
     if target.exists():
         return
     print(f"installing {target.relative_to(ROOT)} …", flush=True)
@@ -81,7 +81,7 @@ def _fill_python(folder: Path, lock: str) -> None:
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     pip = [sys.executable, "-I", "-m", "pip", "--python", str(folder / "bin/python"), "install", "--quiet"]
     options = ["--no-deps", "--no-input", "--only-binary=:all:", "--require-hashes"]
-    _run(*pip, *options, "-r", str(ROOT / "requirements" / f"{lock}.txt"), folder=folder)
+    run(*pip, *options, "-r", str(ROOT / "requirements" / f"{lock}.txt"), folder=folder)
 
 
 def _fill_npm(folder: Path, source: Path) -> None:
@@ -89,10 +89,10 @@ def _fill_npm(folder: Path, source: Path) -> None:
         shutil.copy(file, folder)
     # No package's own program runs, and nothing but the packages is looked for.
     options = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--silent"]
-    _run(str(NODE), str(_NPM), "ci", *options, folder=folder)
+    run(str(NODE), str(_NPM), "ci", *options, folder=folder)
 
 
-def _run(*command: str, folder: Path) -> None:
+def run(*command: str, folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, timeout=_INSTALL_SECONDS, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

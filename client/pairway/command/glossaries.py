@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -40,17 +41,18 @@ def list_glossaries(
     as_json: AsJson = False,
 ) -> None:
     """List glossaries, or the entries of one for a language pair."""
+    rows: Sequence[Sequence[object]]
     with server.client() as client:
         if which is not None:
-            pair = _pair(source, target)
-            entries = client.glossary_entries(glossary_named(client, which).id, *pair)
-            headings, rows = list(pair), list(entries.items())
+            languages = _pair(source, target)
+            entries = client.glossary_entries(glossary_named(client, which).id, *languages)
+            headings, rows = list(languages), list(entries.items())
         else:
             headings = ["ID", "NAME", "PAIR", "ENTRIES"]
             rows = [
-                (each.id, each.name, str(part or ""), part.entry_count if part else 0)
+                (each.id, each.name, pair, count)
                 for each in client.glossaries()
-                for part in each.dictionaries or [None]
+                for pair, count in [(str(part), part.entry_count) for part in each.dictionaries] or [("", 0)]
             ]
     show(headings, rows, as_json=as_json)
 

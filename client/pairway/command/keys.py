@@ -79,10 +79,12 @@ def _with_grant(function: Callable[..., None]) -> Callable[..., None]:
         function(*args, grant=grant, **kwargs)
 
     parameters = [each for each in signature(function, eval_str=True).parameters.values() if each.name != "grant"]
+    annotated: Any = Annotated  # of a type that is not known before
     for name, (_, kind, shown) in _GRANT.items():
-        annotation = Annotated[kind | None, shown]
+        annotation = annotated[kind | None, shown]
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
-    run.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue] -- read by inspect
+    described: Any = run  # inspect reads an attribute that functions are not known to have
+    described.__signature__ = Signature(parameters)
     return run
 
 

@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 @understood()
 def list_models(server: Server, *, replica: Replicas = None, as_json: AsJson = False) -> None:
     """List models, what the catalog says, the last reload."""
-    for url in replica or [server.url or own_url(APISERVER)]:
+    for url in replica or (server.url or own_url(APISERVER),):
         with operator_client(server, APISERVER, url) as client:
             found = client.run(ask(client.session, "GET", "/models"))
         if as_json:
@@ -61,7 +61,7 @@ def reload(
     if cancel and (swap or remove):
         raise UsageError("--cancel ends the reload that runs; give it without --swap and --remove.")
     order = ("DELETE", None) if cancel else ("POST", {"swap": swap, "remove": remove})
-    for url in replica or [server.url or own_url(APISERVER)]:
+    for url in replica or (server.url or own_url(APISERVER),):
         with operator_client(server, APISERVER, url) as client:
             print_line(f"{client.url}:")
             began = client.run(ask(client.session, order[0], "/models/reload", order[1], safe=False))
@@ -87,7 +87,8 @@ def _followed(client: Client, models: dict[str, Any]) -> str:
                 printed.add(line)
                 _show_change(change)
         if own["outcome"] is not None and own is not models["reload"]:
-            return own["outcome"]
+            outcome: str = own["outcome"]
+            return outcome
         time.sleep(LOOK_SECONDS)
         models = client.run(ask(client.session, "GET", "/models"))
     print_error("The reload has not ended: see pairway models list.")

@@ -102,7 +102,9 @@ def progress_bar(total: int, unit: str) -> Generator[Callable[[], None]]:
 
     began = time.monotonic()
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # The bar prints lines of a terminal above itself; results that go elsewhere are not its own.
+    console, is_shared = Console(stderr=True, soft_wrap=True), sys.stdout.isatty()
+    with Progress(*columns, console=console, transient=True, redirect_stdout=is_shared) as progress:
         task, done = progress.add_task("", total=total), 0
 
         def advance() -> None:

@@ -113,7 +113,8 @@ def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Callable[.
             for each, kind in _OPTIONS.items()
         ]
         context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        run.__signature__ = inspect.Signature([context, *own, *common])  # pyright: ignore[reportAttributeAccessIssue] -- read by inspect
+        described: Any = run  # inspect reads an attribute that functions are not known to have
+        described.__signature__ = inspect.Signature([context, *own, *common])
         return app.command(name, epilog=epilog_of(*examples))(run)
 
     return add

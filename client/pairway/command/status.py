@@ -78,7 +78,7 @@ def _show_live(client: Client, found: dict[str, Any]) -> None:
 def lines_of(members: dict[str, Any]) -> list[str]:
     """Return the lines above the tables: the status, and what is wrong."""
     with understood():
-        issues = [f"{each['level']}: {each['code']} {each['subject']}" for each in members["issues"]]
+        issues = [f"{each['level']}: {each['code']} {each['subject']}".rstrip() for each in members["issues"]]
         head = f"{members['status']}, proxies: {len(members['proxies'])}, version {members['version']}"
     return [head, *issues]
 

@@ -10,7 +10,6 @@ from typing import Annotated, Final
 
 import typer
 
-from ..client import Client
 from ..translate_call import Format, Priority, TranslateOptions
 from ..transport import DEFAULT_TIMEOUT
 from .failures import UsageError
@@ -89,10 +88,8 @@ def translate(
         _print_plan(inputs, jobs, source, targets, as_json=as_json)
         return
     if glossary is not None:
-        with server.client() as client:
-            _use_glossary(client, glossary, options)
-    client = server.async_client(timeout=timeout)
-    run = Run(Translator(client, wait), options, Report(), as_json)
+        _use_glossary(server, glossary, options)
+    run = Run(Translator(server.async_client(timeout=timeout), wait), options, Report(), as_json)
     try:
         asyncio.run(_work(run, inputs, jobs, progress, lines=lines))
     except KeyboardInterrupt:
@@ -121,10 +118,11 @@ def _options(
     return found
 
 
-def _use_glossary(client: Client, name: str, options: dict[str, TranslateOptions]) -> None:
+def _use_glossary(server: Server, name: str, options: dict[str, TranslateOptions]) -> None:
     if any("source" not in each for each in options.values()):
         raise UsageError("--glossary needs --from: a glossary is for one source language.")
-    glossary = glossary_named(client, name)
+    with server.client() as client:
+        glossary = glossary_named(client, name)
     for each in options.values():
         each["glossary"] = glossary.id
 

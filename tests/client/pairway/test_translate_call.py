@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pairway.errors import AnswerError, LanguageUndetectedError, TooLargeError, UnavailableError
@@ -166,3 +166,11 @@ def test_answer_that_is_not_understood_is_an_error(answer: Any) -> None:
     player = Player([answered(answer)])
     with pytest.raises(AnswerError):
         player.run(translate(player.session(), ["a"], to="de"))
+
+
+@pytest.mark.parametrize("texts", [["Hello", 7], ["Hello", None]])
+def test_text_that_is_no_string_is_a_mistake(texts: Any) -> None:
+    player, untyped = Player([]), cast("Any", translate)
+    with pytest.raises(TypeError, match="texts must be strings"):
+        player.run(untyped(player.session(), texts, to="de"))
+    assert player.sent == []

@@ -20,8 +20,9 @@ from .progress_file import ProgressFiles, digest_of
 from .report import Report, lines_of, members_of
 from .translator import Translator
 
-# Lines of one request: few, so that an answer comes soon.
-LINES_AT_ONCE: Final = 32
+# Lines of one request: few, so that an answer comes soon. 16 requests of these are as much as a replica of the demo model
+# takes of bulk work at once; each more would be refused, and all behind it would wait with it for seconds.
+LINES_AT_ONCE: Final = 3
 Answers = asyncio.Task[list[list[Translation]]]
 READ_BYTES: Final = 1 << 16
 MAX_LINE_BYTES: Final = 2 << 20

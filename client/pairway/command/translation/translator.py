@@ -79,8 +79,9 @@ class Translator:
         return results
 
     async def _attempt(self, texts: list[str], to: str, options: TranslateOptions) -> list[Translation]:
+        keeping: TranslateOptions = {**options, "on_error": "keep"}
         try:
-            return await self.client.translate(texts, to=to, **{**options, "on_error": "keep"})
+            return await self.client.translate(texts, to=to, **keeping)
         except PairwayError as error:
             if len(texts) == 1 or _of_all(error) is not None:
                 return [Translation(None, None, to, error=error) for _ in texts]

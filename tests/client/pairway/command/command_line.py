@@ -32,7 +32,7 @@ class Program:
         self.patch.setattr(sys, "argv", ["pairway", *arguments])
         self.capture.readouterr()
         with tempfile.TemporaryFile() as file:
-            file.write(given.encode())
+            file.write(given.encode(errors="surrogateescape"))  # a test may give what is no UTF-8
             file.seek(0)
             self.patch.setattr(sys, "stdin", io.TextIOWrapper(file))
             with pytest.raises(SystemExit) as ended:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.client.pairway.command.command_line import Program
 from tests.conftest import RedisServer
+from tests.proxy.integration.keyed_proxies import guarded, new_key
 from tests.proxy.proxies import proxy
 from tests.support.fake_replica import FakeReplica, replicas
 
@@ -25,6 +26,19 @@ async def _fake(redis: RedisServer, run: Program, monkeypatch: pytest.MonkeyPatc
         yield fake
 
 
+async def test_usage_of_a_key_is_shown(
+    run: Program, fake: FakeReplica, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with guarded(fake, redis.url) as one:
+        key, _ = await new_key(one, chars_per_day=100)
+        monkeypatch.setenv("PAIRWAY_URL", one.url)
+        monkeypatch.setenv("PAIRWAY_KEY", key)
+        ended = await asyncio.to_thread(run, "usage")
+        assert ["chars_per_day", "100", "0", "100"] in [line.split()[:4] for line in ended.out.splitlines()]
+        found = json.loads((await asyncio.to_thread(run, "usage", "--json")).out)
+        assert found["chars_per_day"]["remaining"] == 100
+
+
 async def test_usage_without_keys_is_refused(run: Program) -> None:
     ended = await asyncio.to_thread(run, "usage")
     assert ended.code == 4
@@ -35,6 +49,8 @@ async def test_detect_and_languages(run: Program) -> None:
     ended = await asyncio.to_thread(run, "detect", "--json", "Where is the station?")
     assert json.loads(ended.out)[0]["lang"] == "en"
     assert (await asyncio.to_thread(run, "languages")).out.splitlines()[1].split() == ["en", "de"]
+    listed = json.loads((await asyncio.to_thread(run, "languages", "--json")).out)
+    assert listed["en"]["de"]["ready"]
 
 
 async def test_unknown_glossary_names_the_known(run: Program) -> None:
@@ -43,14 +59,21 @@ async def test_unknown_glossary_names_the_known(run: Program) -> None:
     ended = await asyncio.to_thread(run, "glossary", "delete", "Productz")
     assert ended.code == 2
     assert "there is Products" in ended.err
+    await asyncio.to_thread(run, "glossary", "create", "Products")
+    ended = await asyncio.to_thread(run, "glossary", "delete", "Products")
+    assert ended.code == 2
+    assert "take an id" in ended.err
 
 
 async def test_glossary_from_its_file_to_its_end(run: Program, fake: FakeReplica, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("invoice,Rechnung\n")
+    (tmp_path / "more.csv").write_text("cup,Tasse\n")
     pair = "--from", "en", "--to", "de"
     for arguments, printed in (
         (("create", "Products", "t.csv", *pair), None),
         (("list", "Products", *pair), "en       de\ninvoice  Rechnung\n"),
+        (("edit", "Products", "more.csv", *pair), "Products en-de: 2 entries\n"),
+        (("edit", "Products", "t.csv", "--replace", *pair), "Products en-de: 1 entries\n"),
         (("edit", "Products", "--name", "Goods"), "Goods en-de: 1 entries\n"),
     ):
         ended = await asyncio.to_thread(run, "glossary", *arguments)
@@ -58,6 +81,8 @@ async def test_glossary_from_its_file_to_its_end(run: Program, fake: FakeReplica
         assert printed in {None, ended.out}
     await asyncio.to_thread(run, "translate", "The invoice is late.", *pair, "--glossary", "Goods")
     assert fake.requests[0].body["terms"] == {"invoice": "Rechnung"}
+    listed = json.loads((await asyncio.to_thread(run, "glossary", "list", "--json")).out)
+    assert [(each["name"], each["pair"], each["entries"]) for each in listed] == [("Goods", "en-de", 1)]
     assert (await asyncio.to_thread(run, "glossary", "delete", "Goods")).code == 0
     assert (await asyncio.to_thread(run, "glossary", "list")).out == "ID  NAME  PAIR  ENTRIES\n"
 

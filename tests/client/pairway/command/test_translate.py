@@ -141,6 +141,16 @@ async def test_lines_keep_their_places(run: Program, running: RunningProxy) -> N
     assert ended.out == given.replace("Line", "[en>de by fake] Line")
 
 
+async def test_markup_that_is_too_large_fails_alone(run: Program, running: RunningProxy) -> None:
+    """It cannot be cut, and its list is refused whole; the other lines are translated."""
+    assert running
+    given = f"<p>One</p>\n<p>{'x' * 300_000}</p>\n<p>Two</p>\n"
+    ended = await translate(run, "--lines", "--format", "html", "--to", "de", "--from", "en", given=given)
+    assert ended.code == 1
+    assert ended.out == "[en>de by fake] <p>One</p>\n\n[en>de by fake] <p>Two</p>\n"
+    assert "line 2: too-large" in ended.err
+
+
 async def test_first_answer_comes_before_the_last_line(running: RunningProxy, run: Program) -> None:
     assert run
     program = await _started(running, "--lines", "--to", "de", "--from", "en")
