@@ -55,7 +55,6 @@ _CODES: tuple[tuple[type[PairwayError], ExitCode], ...] = (
 )
 
 
-# What the server says of the API, in words of the command.
 _HINTS: dict[type[PairwayError], str] = {
     KeyRefusedError: "Set PAIRWAY_KEY, or give --key-file.",
     LanguageUndetectedError: "That is --from here.",
@@ -63,7 +62,7 @@ _HINTS: dict[type[PairwayError], str] = {
 
 
 def said(error: PairwayError) -> str:
-    """Return the line that an error prints."""
+    """Return the line that an error prints, with the command's word for what is missing."""
     return str(error).replace(error.message, f"{error.message} {_HINTS.get(type(error), '')}".rstrip(), 1)
 
 

@@ -105,9 +105,7 @@ def number(text: str, kind: type[int | float]) -> float | None:
 
 def _count(text: str) -> tuple[str, float | None]:
     service, sign, value = text.partition("=")
-    if not sign:
-        raise UsageError(f"{text[:80]!r} is not SERVICE=NUMBER, such as apiserver-de=3 or apiserver-de={NONE}.")
-    return service, number(value, int)
+    return service, number(value if sign else text, int)
 
 
 @understood()

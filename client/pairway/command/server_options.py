@@ -115,7 +115,7 @@ def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Callable[.
         context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         described: Any = run  # inspect reads an attribute that functions are not known to have
         described.__signature__ = inspect.Signature([context, *own, *common])
-        return app.command(name, epilog=epilog_of(*examples))(run)
+        return app.command(name, epilog=f"{epilog_of(*examples)}\n\nOptions of the server: pairway --help.")(run)
 
     return add
 
