@@ -36,8 +36,8 @@ def detect(
         found = client.detect(texts)
     likeliest = [each.detected for each in found]
     rows = [
-        (None if each is None else each.lang, None if each is None else round(each.confidence, 2), " ".join(name.split())[:60])
-        for each, name in zip(likeliest, named or texts, strict=True)
+        (None if each is None else each.lang, None if each is None else round(each.confidence, 2), name)
+        for each, name in zip(likeliest, (" ".join(of.split())[:60] for of in named or texts), strict=True)
     ]
     show(["LANG", "CONFIDENCE", "OF"], rows, as_json=as_json)
 

@@ -64,7 +64,8 @@ def _key_in(path: Path) -> str:
         with path.open(encoding="ascii") as file:
             key = file.read(MAX_KEY_FILE_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--key-file {path} cannot be read: {getattr(error, 'strerror', 'it is not ASCII')}.") from None
+        reason = getattr(error, "strerror", "it is not ASCII")
+        raise UsageError(f"--key-file {path} cannot be read: {reason}.") from None
     if not key:
         raise UsageError(f"--key-file {path} is empty; it must have the key alone.")
     return key

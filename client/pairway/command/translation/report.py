@@ -36,9 +36,8 @@ class Report:
         if translation.text is None:
             why = "; ".join(map(str, translation.warnings)) or "no reason given"
             error = translation.error or PairwayError(f"no usable translation: {why}")
-            self._first = self._first or error
+            self._first, self.failed = self._first or error, self.failed + 1
             print_error(f"{place}: {said(error)}")
-        self.failed += translation.text is None
         self.done += translation.text is not None
 
     def end(self, unit: str) -> None:
