@@ -35,10 +35,11 @@ PLAIN = sed -i -e "s/ and implementation_name == [^\\]*/ /" -e "s/ ; python_full
 FUZZ_ROUNDS ?= 10
 MINUTES ?= 20
 
-.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup test-smoke screenshots test-all fuzz \
+.PHONY: help up keys roll browser clients test test-fast test-clients test-page test-setup test-edge test-edge-setup \
+	test-monitoring test-monitoring-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference
+	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference metrics-reference
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -64,14 +65,14 @@ WORKERS ?= auto
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n $(WORKERS)
 
 test: check browser  ## Run the gates, then the tests, with real Redis and the real engine. (WORKERS=auto)
-	@$(PYTEST) -m "not clients and not pages and not edge and not smoke" --cov --cov-report=term:skip-covered
+	@$(PYTEST) -m "not clients and not pages and not edge and not monitoring and not smoke" --cov --cov-report=term:skip-covered
 
 # One of the system's tests opens the page /docs in it.
 browser: dev  ## Install the browser of the tests into .cache/browser: headless Chromium, from the npm registry.
 	@$(BIN)/python -m tests.support.browser_install
 
 test-fast: dev  ## Run the tests that start neither an engine nor a system.
-	@$(PYTEST) -m "not engine and not system and not edge and not smoke"
+	@$(PYTEST) -m "not engine and not system and not edge and not monitoring and not smoke"
 
 test-clients: clients  ## Run real clients of other APIs, and the command pairway, with the demo models; install its wheel.
 	@$(PYTEST) -n 0 -m clients tests/clients
@@ -94,6 +95,13 @@ screenshots: test-setup  ## Take the pictures of the pages again, into docs/imag
 test-edge: test-edge-setup  ## Run the edge's nginx among 500 slow readers and 500 slow writers.
 	@$(PYTEST) -n 0 -m edge tests/edge
 
+test-monitoring: test-monitoring-setup  ## Test the alerts and what they read, with a real Prometheus.
+	@$(PYTEST) -n 0 -m monitoring tests/monitoring
+
+# Debian's packages, from where apt gets its own, unpacked without root.
+test-monitoring-setup: dev  ## Install Prometheus and Alertmanager into .cache/monitoring, from Debian's packages.
+	@$(BIN)/python -m tests.monitoring.install
+
 test-smoke: test-setup test-edge-setup  ## Run every target of this file in its smallest form, in a copy of the checkout.
 	@$(PYTEST) -n 0 -m smoke tests/smoke
 
@@ -101,7 +109,7 @@ test-edge-setup: dev  ## Install the nginx of test-edge and bench-connections in
 	@$(BIN)/python -m tests.edge.install
 
 # Minutes that each may take on two busy cores, as in CONTRIBUTING.md.
-BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-smoke:10
+BUDGETS := test:14 test-clients:6 test-page:5 test-edge:2 test-monitoring:4 test-smoke:10
 
 test-all:  ## Run everything that needs no Docker; print how long each part took.
 	@for part in $(BUDGETS); do \
@@ -257,6 +265,9 @@ bench-start: dev  ## Measure starts, and the way back of what is killed, cold an
 
 client-reference: dev  ## Write docs/client-reference.md from the client's code.
 	@PYTHONPATH=client $(BIN)/python -m tests.client.reference
+
+metrics-reference: dev  ## Write docs/operations/metrics.md, the table of all metrics, from the code.
+	@$(BIN)/python -m tests.docs.metrics_reference
 
 bench-client: dev  ## Measure what the Python client costs beside plain httpx; fail if a target is missed. (ROUNDS=5 CALLS=2000 TEXTS=10000 OUT=.run/client)
 	@PYTHONPATH=client $(BIN)/python -m benchmarks.client --out $(or $(OUT),.run/client) $(if $(ROUNDS),--rounds $(ROUNDS)) \

@@ -69,6 +69,7 @@ def create_app(
         replica_id, hosts, metrics, weight=settings.weight, started_at=time.time(), runs_by=settings.runs_by
     )
     running_hosts = RunningHosts(hosts, metrics)
+    metrics.watch_loops(lambda: running_hosts.loops)
     services = ChangeServices(
         server,
         running_hosts,
@@ -148,7 +149,7 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     garbage = Loop("garbage", IDLE_CHECK_SECONDS, collector.tick, time.monotonic, rng)
     with rare_collections(full=False):
-        async with running(garbage), context.running_hosts:
+        async with running(garbage, context.metrics.lag_loop(time.monotonic, rng)), context.running_hosts:
             try:
                 yield
             finally:

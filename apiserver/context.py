@@ -47,13 +47,12 @@ class ApiServerContext:
 
     def collector(self) -> MergedCollector:
         """Return the metrics of this server and of its running engines."""
-        for loop in self.loops:
-            self.metrics.loop_age.labels(loop.name).set(loop.age())
         hosts: dict[str, ModelHost] = {}
         for host in (*self.model_server.hosts, *self.running_hosts):
             hosts.setdefault(host.entry.name, host)  # of two with one name, the one that serves
         for name, host in hosts.items():
             host.admission.set_gauges(self.metrics, name)
+            self.metrics.show_model(name, host.revision)
         engines = [host.engine for host in hosts.values()]
         return MergedCollector(self.metrics.registry, *(engine.metrics for engine in engines if engine is not None))
 

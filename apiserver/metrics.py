@@ -21,15 +21,8 @@ class ApiServerMetrics(ServerMetrics):
         super().__init__("pairway_apiserver", vllm=vllm)
         ready = "1 if the pair's canary passed and its engine is alive, else 0."
         self.pair_ready = self.gauge("pairway_apiserver_pair_ready", ready, ["pair", "model"])
-        self.engine_starts = self.counter(
-            "pairway_apiserver_engine_starts_total",
-            "Number of engine starts, by outcome (started, failed).",
-            ["model", "outcome"],
-            (("started",), ("failed",)),
-        )
-        self.engine_deaths = self.counter(
-            "pairway_apiserver_engine_deaths_total", "Number of engines that died or hung after their start.", ["model"]
-        )
+        self._revisions: dict[str, str] = {}
+        self._register_engines()
         self.refused = self.counter(
             "pairway_apiserver_refused_total",
             "Number of requests refused for lack of capacity or time, by priority.",
@@ -76,12 +69,42 @@ class ApiServerMetrics(ServerMetrics):
         changes = "Changes of an entry by a reload: switched, removed, failed, cancelled."
         self.model_changes = self.counter("pairway_apiserver_model_changes_total", changes, ["outcome"])
 
+    def _register_engines(self) -> None:
+        self.engine_starts = self.counter(
+            "pairway_apiserver_engine_starts_total",
+            "Number of engine starts, by outcome (started, failed).",
+            ["model", "outcome"],
+            (("started",), ("failed",)),
+        )
+        start = "Duration of the engine's last start in seconds, from the beginning until its canaries run."
+        self.engine_start_seconds = self.gauge("pairway_apiserver_engine_start_seconds", start, ["model"])
+        info = "1, labelled with the revision of the model's weights and definition."
+        self.model_info = self.gauge("pairway_apiserver_model_info", info, ["model", "revision"])
+        self.engine_deaths = self.counter(
+            "pairway_apiserver_engine_deaths_total", "Number of engines that died or hung after their start.", ["model"]
+        )
+
     def forget(self, model: str) -> None:
         """Drop the series of a model that was unloaded."""
         for metric in (self.engine_starts, self.engine_deaths, self.refused, self.waiting):
             metric.remove("model", model)
-        for gauge in (self.pair_ready, self.rate, self.ahead, self.limit):
+        gauges = (self.pair_ready, self.rate, self.ahead, self.limit, self.engine_start_seconds, self.model_info)
+        for gauge in gauges:
             gauge.remove_by_labels({"model": model})
+        self._revisions.pop(model, None)
+
+    def show_model(self, model: str, revision: str | None) -> None:
+        """Show the revision of a model; None: not known yet."""
+        if revision is None or self._revisions.get(model) == revision:
+            return
+        self.model_info.remove_by_labels({"model": model})
+        self.model_info.labels(model, revision).set(1)
+        self._revisions[model] = revision
+
+    def engine_started(self, model: str, seconds: float) -> None:
+        """Count and time an engine's start."""
+        self.engine_starts.labels(model, "started").inc()
+        self.engine_start_seconds.labels(model).set(seconds)
 
     @override
     def start_pair(self, pair: str) -> None:

@@ -120,9 +120,9 @@ async def build_context(
     translation = build_translation(
         foundation, fleet.registry, forwarder, detector, coalescer, redis_cache, turns, long_bodies
     )
-    loops = (*fleet.loops, canaries, purge, status_loop, *translation.loops)
-    for loop in loops:
-        foundation.metrics.loop_age.labels(loop.name).set_function(loop.age)
+    lag = foundation.metrics.lag_loop(time.monotonic, rng)
+    loops = (*fleet.loops, canaries, purge, status_loop, lag, *translation.loops)
+    foundation.metrics.watch_loops(lambda: loops)
     export_fleet(foundation.metrics, fleet.registry, foundation.local_stats)
     process = ProcessContext(
         foundation.metrics, loops, body_budget, keyless_bodies, long_bodies, draining, started_at=time.time()
@@ -257,6 +257,7 @@ def build_status(
         sweep_seconds=settings.probe_interval,
         clock=time.time,
     )
+    metrics.issue.set_function(monitor.codes)
     expectations = PairExpectations(lambda url: registry.expected.service_of(registry.names.get(url, ())))
     loop = Loop("status", status_monitor.TICK_SECONDS, monitor.tick, time.monotonic, foundation.rng)
     return StatusContext(monitor, expectations, feed), loop

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import ClassVar, Final, TypeVar
 
-from prometheus_client import CollectorRegistry, Histogram, Metric
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
+from prometheus_client import Histogram
 from typing_extensions import override
 
 from shared.protocol.errors import PairwayError, outcome_class
@@ -22,30 +20,6 @@ MAX_STARTED_PAIRS: Final = 200
 SHED_REASONS: Final = ("full", "share", "late")
 KEYLESS_REASONS: Final = ("network", "bytes", "slow")
 REFUSAL_REASONS: Final = ("none", "key", "scope", "requests", "characters", "unavailable")
-
-
-class ReadGauge(Collector):
-    """Gauge with one label, whose values are read at each export."""
-
-    def __init__(self, name: str, documentation: str, label: str, registry: CollectorRegistry) -> None:
-        self._name, self._documentation, self._label = name, documentation, label
-        self._read: Callable[[], Mapping[str, int]] = dict
-        registry.register(self)
-
-    def set_function(self, read: Callable[[], Mapping[str, int]]) -> None:
-        """Read the values by this function, which another thread may call."""
-        self._read = read
-
-    def describe(self) -> list[Metric]:
-        """Return the metric without series."""
-        return [GaugeMetricFamily(self._name, self._documentation, labels=[self._label])]
-
-    @override
-    def collect(self) -> list[Metric]:
-        gauge = GaugeMetricFamily(self._name, self._documentation, labels=[self._label])
-        for value, count in self._read().items():
-            gauge.add_metric([value], count)
-        return [gauge]
 
 
 class ProxyMetrics(ServerMetrics):
@@ -68,13 +42,17 @@ class ProxyMetrics(ServerMetrics):
         why = tuple(product(Priority, SHED_REASONS))
         self.shed = self.counter("pairway_proxy_shed_total", shed, ["pair", "priority", "reason"], why)
         self._register_refusals()
-        self.replicas = self._read_gauge("replicas", "Replicas by state.", "state")
-        self.pair_ready = self._read_gauge("pair_ready_replicas", "Replicas ready for the pair.", "pair")
+        self.replicas = self.read_gauge("pairway_proxy_replicas", "Replicas by state.", "state")
+        self.pair_ready = self.read_gauge("pairway_proxy_pair_ready_replicas", "Replicas ready for the pair.", "pair")
         failing = "Replicas that report the pair ready, but that this proxy excludes by its own statistics."
-        self.pair_failing = self._read_gauge("pair_failing_replicas", failing, "pair")
+        self.pair_failing = self.read_gauge("pairway_proxy_pair_failing_replicas", failing, "pair")
         expected = "Replicas expected of the service, as stated; 0 without a number."
-        self.expected_replicas = self._read_gauge("expected_replicas", expected, "service")
-        self.ready_replicas = self._read_gauge("ready_replicas", "Replicas of the service that are ready.", "service")
+        self.expected_replicas = self.read_gauge("pairway_proxy_expected_replicas", expected, "service")
+        self.ready_replicas = self.read_gauge(
+            "pairway_proxy_ready_replicas", "Replicas of the service that are ready.", "service"
+        )
+        issue = "1 if this proxy's list of issues has one of the code, else 0."
+        self.issue = self.read_gauge("pairway_proxy_issue", issue, "code")
         self.sweep_seconds = Histogram(
             "pairway_proxy_sweep_seconds",
             "Duration of a sweep of probes over the fleet, in seconds.",
@@ -105,9 +83,6 @@ class ProxyMetrics(ServerMetrics):
         reasons = "network: too many requests of one, bytes: no space and the network holds most, slow"
         keyless = f"Requests refused while their body was read before their key was known, by reason ({reasons})."
         self.keyless = self._counter_of("pairway_proxy_keyless_refusals_total", keyless, "reason", KEYLESS_REASONS)
-
-    def _read_gauge(self, name: str, documentation: str, label: str) -> ReadGauge:
-        return ReadGauge(f"pairway_proxy_{name}", documentation, label, self.registry)
 
     def _counter_of(self, name: str, documentation: str, label: str, values: Sequence[str]) -> MetricFamily[Count]:
         """Register a counter whose series for these values begin at 0."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from apiserver.catalog.engine_arguments import MEMORY_SHARES
 from apiserver.catalog.model_entry import ModelEntry
 from shared.protocol.errors import ChangeRefusedError
+from shared.runtime.container_memory import memory_groups
 
 MIB: Final = 1_048_576
 # An EngineCore without weights and cache, with its Python, torch and vLLM (docs/decisions/0022-model-changes.md).
@@ -20,10 +21,6 @@ ENGINE_OVERHEAD_BYTES: Final = 1024 * MIB
 MARGIN_BYTES: Final = 256 * MIB
 WEIGHT_FILES: Final = frozenset({".safetensors", ".bin", ".pt", ".pth", ".gguf"})
 TYPE_BYTES: Final = {"float32": 4, "float16": 2, "bfloat16": 2, "half": 2, "float": 4}  # bytes per value
-
-# Limit, usage and reclaimable page cache of a control group, by version.
-_V2 = ("memory.max", "memory.current", "inactive_file")
-_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 class MemorySource(Protocol):
@@ -158,33 +155,10 @@ class MachineMemory:
 
     def available_bytes(self) -> int:
         """Return the bytes that all limits leave."""
-        return min((self._machine_bytes(), *self._group_bytes()))
+        return min((self._machine_bytes(), *(group.left for group in memory_groups(self.root))))
 
     def _machine_bytes(self) -> int:
         for line in (self.root / "proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
         raise OSError("/proc/meminfo has no MemAvailable")
-
-    def _group_bytes(self) -> Iterator[int]:
-        groups = self.root / "proc/self/cgroup"
-        for line in groups.read_text().splitlines() if groups.is_file() else ():
-            _, controllers, path = line.split(":", 2)
-            if controllers == "":
-                yield from self._left(self.root / "sys/fs/cgroup", path, *_V2)
-            elif "memory" in controllers.split(","):
-                yield from self._left(self.root / "sys/fs/cgroup/memory", path, *_V1)
-
-    def _left(self, mount: Path, path: str, limit_file: str, usage_file: str, cache_key: str) -> Iterator[int]:
-        own = mount / path.lstrip("/")
-        # Inside a container the path is the host's, and its own group is the mount itself.
-        for folder in dict.fromkeys((own, *own.parents)):
-            if not folder.is_relative_to(mount):
-                break
-            try:
-                limit = int((folder / limit_file).read_text())
-                usage = int((folder / usage_file).read_text())
-                cache = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            except (OSError, ValueError):  # no such folder, or "max": no limit
-                continue
-            yield max(0, limit - usage + int(cache.get(cache_key, 0)))

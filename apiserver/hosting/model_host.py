@@ -259,8 +259,9 @@ class ModelHost:
             )
             self._translator = Translator(model)
             self._stall_detector = StallDetector(engine, self._clock)
-            log.info("engine started", extra={"model": self.entry.name, "seconds": round(self._clock() - began, 1)})
-        self._metrics.engine_starts.labels(self.entry.name, "started").inc()
+            seconds = self._clock() - began
+            log.info("engine started", extra={"model": self.entry.name, "seconds": round(seconds, 1)})
+        self._metrics.engine_started(self.entry.name, seconds)
         await self._check_canaries(self._translator, CANARY_RUNNING)
 
     def _read_calibrations(self, commit: str | None) -> Mapping[str, Calibration]:

@@ -124,6 +124,14 @@ class StatusMonitor:
         now = self.clock()
         return self.issue_times.dated(self._found(snapshot, now), now)
 
+    def codes(self) -> dict[str, int]:
+        """Return 1 for each code of an issue now, else 0.
+
+        Any thread may ask.
+        """
+        found = {each.issue.code for each in self.issues(self._registry.snapshot)}
+        return {code: int(code in found) for code in IssueCode}
+
     def since(self, code: IssueCode | None, subject: str) -> Since | None:
         """Return when a replica's or pair's state began; None: unknown.
 

@@ -3,6 +3,7 @@
 - ``settings``: settings of both servers.
 - ``logging``: structured logs; errors in operators' words.
 - ``metrics``: Prometheus metrics.
+- ``container_memory``: limits of control groups, and their metrics.
 - ``background``: loops that survive errors; tasks that end together; growing pauses; whether every pair was ready once.
 - ``exit_codes``: exit codes; clean exit and reload on signals.
 - ``gc_tuning``: garbage collection.

@@ -9,21 +9,28 @@ import asyncio
 import platform
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from random import Random
 from types import TracebackType
 from typing import ClassVar, Final, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge, GCCollector, Metric, ProcessCollector
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from shared.protocol.errors import OK, OutcomeClass, PairwayError, outcome_class
+from shared.runtime.background import Loop
+from shared.runtime.container_memory import ContainerMemoryCollector
 from shared.version import VERSION
 
 # From a cached word to a long document at the default request timeout of 30 s.
 LATENCY_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0)
+# Two timers a second show how late the event loop is, and cost nothing.
+LAG_SECONDS: Final = 0.5
+LAG_TIMER_SECONDS: Final = 0.25
 # Label values of a metric that name pairs or routes; further ones are counted as OTHER. Callers choose among all pairs
 # that a third language connects, 9,900 of 100 languages.
 MAX_PAIRS: Final = 1000
@@ -163,6 +170,30 @@ class MetricFamily(Collector, Generic[SeriesT]):
         return [metric]
 
 
+class ReadGauge(Collector):
+    """Gauge with one label, whose values are read at each export."""
+
+    def __init__(self, name: str, documentation: str, label: str, registry: CollectorRegistry) -> None:
+        self._name, self._documentation, self._label = name, documentation, label
+        self._read: Callable[[], Mapping[str, float]] = dict
+        registry.register(self)
+
+    def set_function(self, read: Callable[[], Mapping[str, float]]) -> None:
+        """Read the values by this function, which another thread may call."""
+        self._read = read
+
+    def describe(self) -> list[Metric]:
+        """Return the metric without series."""
+        return [GaugeMetricFamily(self._name, self._documentation, labels=[self._label])]
+
+    @override
+    def collect(self) -> list[Metric]:
+        gauge = GaugeMetricFamily(self._name, self._documentation, labels=[self._label])
+        for value, count in self._read().items():
+            gauge.add_metric([value], count)
+        return [gauge]
+
+
 class MergedCollector:
     """Several registries as one; metrics of the same name are joined."""
 
@@ -224,9 +255,13 @@ class ServerMetrics:
         self.texts = self.counter(f"{prefix}_texts_total", "Texts in translation requests.", ["pair"])
         characters = "Characters of source texts in translation requests."
         self.characters = self.counter(f"{prefix}_characters_total", characters, ["pair"])
-        self.loop_age = self.gauge(
-            f"{prefix}_loop_age_seconds", "Seconds since a background loop last succeeded.", ["loop"]
-        )
+        age = "Seconds since a background loop last succeeded."
+        self.loop_age = self.read_gauge(f"{prefix}_loop_age_seconds", age, "loop")
+        stale = "1 if a background loop has not succeeded for so long that /livez fails, else 0."
+        self.loop_stale = self.read_gauge(f"{prefix}_loop_stale", stale, "loop")
+        lag = "Seconds by which timers of the event loop are late."
+        self.lag = self.histogram(f"{prefix}_event_loop_lag_seconds", lag).labels()
+        ContainerMemoryCollector(prefix, self.registry)
 
     def counter(
         self,
@@ -245,6 +280,25 @@ class ServerMetrics:
     def gauge(self, name: str, documentation: str, labels: Sequence[str] = ()) -> Gauge:
         """Register a gauge."""
         return Gauge(name, documentation, labels, registry=self.registry)
+
+    def read_gauge(self, name: str, documentation: str, label: str) -> ReadGauge:
+        """Register a gauge that is read at each export."""
+        return ReadGauge(name, documentation, label, self.registry)
+
+    def watch_loops(self, loops: Callable[[], Iterable[Loop]]) -> None:
+        """Let each export read the age of these loops."""
+        self.loop_age.set_function(lambda: {loop.name: loop.age() for loop in loops()})
+        self.loop_stale.set_function(lambda: {loop.name: int(loop.is_stale()) for loop in loops()})
+
+    def lag_loop(self, clock: Callable[[], float], rng: Random) -> Loop:
+        """Return the loop that measures how late timers are."""
+
+        async def tick() -> None:
+            due = clock() + LAG_TIMER_SECONDS
+            await asyncio.sleep(LAG_TIMER_SECONDS)
+            self.lag.observe(max(0.0, clock() - due))
+
+        return Loop("lag", LAG_SECONDS, tick, clock, rng)
 
     def count_request(self, sample: RequestSample, outcome: str, seconds: float) -> None:
         """Count a request with its outcome and time it."""

@@ -107,19 +107,24 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    factory: EngineFactory | None, settings: ApiServerSettings, memory: MemorySource | None = None
+    factory: EngineFactory | None,
+    settings: ApiServerSettings,
+    memory: MemorySource | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
 ) -> AsyncGenerator[Served]:
-    """Serve the app on a free port; the port is bound here, so that nobody can take it meanwhile."""
+    """Serve the app, on a free port by default; it is bound here, so that nobody can take it meanwhile."""
     app = create_app(settings, factory, memory)
-    config = server_config(app, host="127.0.0.1", port=0, grace_seconds=5, limiter=ConnectionLimiter())
+    config = server_config(app, host=host, port=0, grace_seconds=5, limiter=ConnectionLimiter())
     config.loop = "none"
     server = DrainingServer(config, drain=app.state.context.model_server.drain, drain_seconds=settings.drain_seconds)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server((host, port)) as listener:
         port = int(listener.getsockname()[1])
         # Not serve(): that would take over the test process's signals.
         task = asyncio.create_task(server._serve([listener]))  # pyright: ignore[reportPrivateUsage]
         async with httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{port}", timeout=30, headers=JSON, verify=NO_AUTHORITIES
+            base_url=f"http://{host}:{port}", timeout=30, headers=JSON, verify=NO_AUTHORITIES
         ) as client:
             await wait_until(lambda: server.started, 5, "server started")
             try:

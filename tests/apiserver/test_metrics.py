@@ -52,3 +52,19 @@ def test_every_stage_and_unusable_issue_begins_at_zero() -> None:
     assert get_args(Stage) == SEGMENT_STAGES
     found = [each for each in vars(quality_guard).values() if isinstance(each, OutputIssue)]
     assert {each.code for each in found if not each.usable} == set(UNUSABLE_REASONS)
+
+
+def test_model_has_one_revision_and_the_last_start() -> None:
+    metrics = ApiServerMetrics()
+    metrics.show_model("m", None)
+    metrics.show_model("m", "1")
+    metrics.show_model("m", "2")
+    metrics.engine_started("m", 2.5)
+    value = metrics.registry.get_sample_value
+    assert value("pairway_apiserver_model_info", {"model": "m", "revision": "1"}) is None
+    assert value("pairway_apiserver_model_info", {"model": "m", "revision": "2"}) == 1
+    assert value("pairway_apiserver_engine_start_seconds", {"model": "m"}) == 2.5
+    metrics.forget("m")
+    assert value("pairway_apiserver_model_info", {"model": "m", "revision": "2"}) is None
+    metrics.show_model("m", "2")
+    assert value("pairway_apiserver_model_info", {"model": "m", "revision": "2"}) == 1

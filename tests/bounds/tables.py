@@ -15,6 +15,7 @@ TABLES = {
         "apiserver.guards.output_language.OutputLanguage._labels_by_pair",
         "apiserver.hosting.model_host.ModelHost._reasons",
         "apiserver.hosting.server_hosts.RunningHosts._tasks",
+        "apiserver.metrics.ApiServerMetrics._revisions",
         "apiserver.prompts.custom.CustomPrompt.names",
         "proxy.admission.controller.AdmissionController._pairs",
         "proxy.admission.controller.AdmissionController._shares",

@@ -65,6 +65,7 @@ def folder_of(name: str, *contents: bytes) -> Path:
 
 
 def install_into(target: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder and move it to its place as a whole, unless it is there."""
     if target.exists():
         return
     print(f"installing {target.relative_to(ROOT)} …", flush=True)
@@ -93,6 +94,7 @@ def _fill_npm(folder: Path, source: Path) -> None:
 
 
 def run(*command: str, folder: Path) -> None:
+    """Run a program of an installation in its folder; say what it said if it fails."""
     done = subprocess.run(command, cwd=folder, timeout=_INSTALL_SECONDS, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -62,7 +62,7 @@ async def test_lifespan_runs_and_ends_its_loops() -> None:
     async with app.router.lifespan_context(app):
         context: ProxyContext = app.state.context
         names = [loop.name for loop in context.process.loops]
-        assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries", "status"]
+        assert names == ["prober", "unhealthy", "lease", "canaries", "glossaries", "status", "lag"]
         assert {task.get_name() for task in asyncio.all_tasks() - before} >= set(names)
         assert context.fleet.registry.redis_is_away
         (age,) = context.process.metrics.loop_age.collect()

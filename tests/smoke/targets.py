@@ -32,6 +32,7 @@ RUN: Final = (
     SmallForm("dev"),
     SmallForm("python"),
     SmallForm("client-reference"),
+    SmallForm("metrics-reference"),
     SmallForm("browser"),
     SmallForm("bench-guards", {"PAIRS": "pairs"}),
     SmallForm("tune", {"PAIRS": "pairs", "MODEL": "en-de", "SEQS": "8", "TOKENS": "512", "SECONDS": "1"}),
@@ -89,5 +90,7 @@ PARSED: Final[Mapping[str, str]] = {
     "test-setup": "a part of make test-page",
     "test-edge": "a part of make test-all",
     "test-edge-setup": "a part of make test-edge",
+    "test-monitoring": "a part of make test-all",
+    "test-monitoring-setup": "a part of make test-monitoring",
     "test-smoke": "runs these tests",
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
+import { isDeepStrictEqual } from "node:util";
 
 import { anchorOf, fillIn, linkedDocument, placeValues, readCommands, readDocument, readInline } from "../../web/status/logic/runbook.js";
 import { addressOf, readAddress } from "../../web/status/runbook_history.js";
@@ -132,12 +133,16 @@ test("a replica's port is known by its URL", () => {
   assert.equal(filled("REPLICA_PORT", placeValues({ replicas: [{ url: "http://a" }] }, "http://a", "")), "<REPLICA_PORT>");
 });
 
+// Of an issue, and of an alert alone.
+const FORMS = [["What callers notice", "First commands", "By cause"], ["What callers notice", "First look", "Steps", "How it ends"]];
+
 test("each runbook says what callers notice, and has commands", () => {
   for (const path of RUNBOOKS) {
     const { title, blocks } = read(path);
     assert.ok(title, path);
     assert.equal(blocks[0].kind, "paragraph", path);
-    assert.deepEqual(blocks.filter(({ kind }) => kind === "heading").map(({ text }) => text), ["What callers notice", "First commands", "By cause"], path);
+    const headings = blocks.filter(({ kind }) => kind === "heading").map(({ text }) => text);
+    assert.ok(FORMS.some((form) => isDeepStrictEqual(headings, form)), `${path}: ${headings}`);
     assert.ok(blocks.some(({ kind }) => kind === "code"), path);
   }
 });

@@ -244,6 +244,9 @@ async def test_metrics_of_two_engines_have_each_series_once(served: Served) -> N
     assert values["pairway_apiserver_requests_in_flight", ()] == 0
     assert values["pairway_apiserver_engine_starts_total", (("model", "en-fr"), ("outcome", "started"))] == 1
     assert values["pairway_apiserver_loop_age_seconds", (("loop", "host:en-de"),)] < 5
+    assert values["pairway_apiserver_loop_stale", (("loop", "host:en-de"),)] == 0
+    assert {dict(labels)["model"] for name, labels in series if name == "pairway_apiserver_model_info"} == by_model
+    assert values["pairway_apiserver_engine_start_seconds", (("model", "en-de"),)] >= 0
 
 
 async def test_ready_metric_falls_with_its_engine(served: Served, factory: ScriptedFactory) -> None:

@@ -1,4 +1,4 @@
-"""Runbooks: a page for each issue code, served with operators' other documents, and nothing else."""
+"""Runbooks: a page for each issue code and alert, served with operators' other documents, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from proxy.api.runbooks import FOLDER, PREFIX
 from proxy.status.diagnosis import IssueCode
+from tests.monitoring.rules import alerts
 from tests.proxy.proxies import RunningProxy, proxy
 
 # All of them stay in a proxy's memory, plain and compressed.
@@ -21,8 +22,9 @@ async def running() -> AsyncGenerator[RunningProxy]:
         yield one
 
 
-def test_each_code_has_a_page_and_each_page_a_code() -> None:
-    assert {path.stem for path in (FOLDER / "runbooks").iterdir()} == {*IssueCode, "README"}
+def test_each_code_has_a_page_and_each_page_a_code_or_an_alert() -> None:
+    of_alerts = {alert.runbook.stem for alert in alerts()}
+    assert {path.stem for path in (FOLDER / "runbooks").iterdir()} == {*IssueCode, *of_alerts, "README"}
 
 
 def test_index_leads_to_each_page() -> None:

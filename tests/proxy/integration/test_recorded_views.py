@@ -40,8 +40,10 @@ TIMES = {
 OTHERS = {"version", "latency_s", "score", "at_least"}
 # An event that the next tick notices, if the machine is slow.
 TICKED = {"breaker-opened"}
-OTHER_METRICS = re.compile(r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b|_canaries_total\{")
-VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|build_info")
+OTHER_METRICS = re.compile(
+    r"^(?:# \w+ )?(?:process_|python_)|_created\b|_bucket\b|_canaries_total\{|^\w+_container_memory"
+)
+VOLATILE_METRICS = re.compile(r"_seconds_sum\b|sweep_seconds|loop_age|lag_seconds|build_info")
 
 
 class Fleet:

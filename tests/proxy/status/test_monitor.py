@@ -9,6 +9,7 @@ from random import Random
 
 from proxy.balancing.local_stats import LocalStats
 from proxy.metrics import ProxyMetrics
+from proxy.status.diagnosis import IssueCode
 from proxy.status.event_detector import EventDetector
 from proxy.status.feed import StatusFeed
 from proxy.status.figure_ring import FigureRing, Totals
@@ -16,7 +17,7 @@ from proxy.status.monitor import StatusMonitor, open_breakers
 from proxy.status.summary_store import SummaryStore
 from shared.runtime.metrics import RequestSample
 from tests.conftest import PREFIX, RedisServer
-from tests.proxy.fleet.registries import A, ProxyParts, proxy_at
+from tests.proxy.fleet.registries import A, B, ProxyParts, proxy_at
 from tests.proxy.proxies import nowhere
 from tests.proxy.samples import pair, replica
 from tests.support.clock import HandClock
@@ -107,6 +108,18 @@ async def test_redis_away_is_an_event_and_no_error() -> None:
         assert one.monitor.others == []
         assert one.monitor.summary().slots[-1].classes == {"ok": 1}
         assert one.monitor.last_slot == 100
+
+
+async def test_codes_are_those_of_the_issues() -> None:
+    async with watched("one", nowhere(), HandClock()) as one:
+        for url in (A, B):
+            one.parts.adopt(replica(url, starting=("en>de",), state="starting"))
+        found = one.monitor.codes()
+        assert found.keys() == set(IssueCode)
+        ones = {code for code, count in found.items() if count}
+        assert ones == {each.issue.code for each in one.monitor.issues(one.parts.registry.snapshot)}
+        assert ones == {IssueCode.REDIS_AWAY, IssueCode.REPLICA_STARTING, IssueCode.PAIR_UNAVAILABLE}
+        assert set(found.values()) == {0, 1}
 
 
 async def test_open_breaker_is_an_event(redis: RedisServer) -> None:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from random import Random
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from shared.protocol.errors import ClientGoneError, OverloadedError, outcome_class
-from shared.runtime.metrics import LATENCY_BUCKETS, MAX_PAIRS, MergedCollector, RequestSample, ServerMetrics
+from shared.runtime.background import Loop
+from shared.runtime.metrics import (
+    LAG_TIMER_SECONDS,
+    LATENCY_BUCKETS,
+    MAX_PAIRS,
+    MergedCollector,
+    RequestSample,
+    ServerMetrics,
+)
 from shared.version import VERSION
+from tests.support.clock import HandClock
 
 
 def _value(metrics: ServerMetrics, name: str, **labels: str) -> float | None:
@@ -164,3 +174,26 @@ def test_build_and_process_are_described() -> None:
     assert _value(metrics, "test_build_info", **labels) == 1
     assert (_value(metrics, "process_start_time_seconds") or 0) > 1e9
     assert _value(metrics, "python_gc_collections_total", generation="2") is not None
+
+
+async def test_lag_is_the_time_by_which_a_timer_is_late() -> None:
+    metrics, times = ServerMetrics("test"), iter([0.0, 10.0, 10.0 + LAG_TIMER_SECONDS + 1.5, 12.0])
+    await metrics.lag_loop(lambda: next(times), Random(1)).tick()  # noqa: S311 - jitter, not secrets
+    assert _value(metrics, "test_event_loop_lag_seconds_count") == 1
+    assert _value(metrics, "test_event_loop_lag_seconds_sum") == 1.5
+
+
+def test_loops_are_read_at_each_export() -> None:
+    metrics, clock = ServerMetrics("test"), HandClock(0.0)
+    loops = [Loop(name, seconds, _nothing, clock, Random(1)) for name, seconds in (("often", 1.0), ("seldom", 3600.0))]  # noqa: S311
+    metrics.watch_loops(lambda: loops)
+    clock.now = 100.0
+    assert _value(metrics, "test_loop_age_seconds", loop="seldom") == 100
+    assert _value(metrics, "test_loop_stale", loop="seldom") == 0, "each loop has a bound of its own"
+    assert _value(metrics, "test_loop_stale", loop="often") == 1
+    del loops[0]
+    assert _value(metrics, "test_loop_stale", loop="often") is None, "a loop that ended leaves no series"
+
+
+async def _nothing() -> None:
+    pass

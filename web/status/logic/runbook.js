@@ -100,7 +100,7 @@ export function readCommands({ language, lines }, { kind }) {
 
 /** Returns a command's pieces, `{text, isGap}`. */
 export function fillIn(command, values) {
-  return command.split(/\b(PROXY|REPLICA|REPLICA_PORT|NAME|CONTAINER|PAIR|SERVICE)\b/).map((text, index) => {
+  return command.split(/\b(PROXY|REPLICA|REPLICA_PORT|NAME|CONTAINER|PAIR|SERVICE|SERVER)\b/).map((text, index) => {
     if (index % 2 === 0) return { text, isGap: false };
     return PLAIN.test(values[text] ?? "") ? { text: values[text], isGap: false } : { text, isGap: true };
   });
