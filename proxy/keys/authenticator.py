@@ -79,7 +79,7 @@ class Authenticator:
     async def require_operator(self, authorization: str | None, url_contains: UrlContains) -> str:
         """Return the operator's key id, or ``OPERATOR``; or raise PairwayError."""
         if not self._token and not self.on:
-            raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
+            raise OperatorOffError("Operators' calls are off: start every proxy with PROXY_OPERATOR_TOKEN set.")
         shown = self._shown(authorization)
         if self._token and secrets.compare_digest(shown.encode(), self._token.encode()):
             return OPERATOR
