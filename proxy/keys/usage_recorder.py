@@ -60,7 +60,10 @@ class UsageRecorder:
         return day
 
     async def flush(self) -> None:
-        """Write what is pending, every ``FLUSH_SECONDS`` and after refunds; pause after a failure."""
+        """Write what is pending; pause after a failure.
+
+        It is called every ``FLUSH_SECONDS``, and after refunds.
+        """
         async with self._writes:
             if (self._batch or self._pending or self._incomplete) and self._outage.start_call():
                 await self._write()
