@@ -42,7 +42,7 @@ MAX_WAIT: Final = 8.0
 REQUEST_ID: Final = "X-Request-Id"
 _UNTRUSTED: Final = "CERTIFICATE_VERIFY_FAILED"
 _HINT_TRUST: Final = "; trust its authority with --ca FILE or verify="
-_HINT_START: Final = "; set PAIRWAY_URL or url= to the server's address, `make up` starts one"
+_HINT_START: Final = "; set PAIRWAY_URL, --url or url= to the server's address, `make up` starts one"
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ def _checked_url(url: str) -> str:
     except (httpx.InvalidURL, TypeError):
         parsed = httpx.URL("")
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise SettingsError("The server's address must begin with http:// or https:// and have a host.")
+        raise SettingsError("The server's address must be like http://127.0.0.1:8000, or begin with https://.")
     if parsed.userinfo:
         raise SettingsError("The server's address must not have a name or password; give the key as key=.")
     return str(parsed)

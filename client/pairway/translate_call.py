@@ -86,6 +86,8 @@ def body_members(to: str | Sequence[str], options: Mapping[str, Any]) -> dict[st
     for name, value in options.items():
         if name not in _KNOWN:
             raise TypeError(f"there is no option {name!r}; there are {', '.join(sorted(_KNOWN))}")
+        if name == "on_error" and value not in {"stop", "keep"}:
+            raise TypeError(f"on_error is 'stop' or 'keep', not {value!r}")
         if name not in _OF_THE_CALL and value is not None:
             members[name] = value.id if isinstance(value, Glossary) else value
     return members

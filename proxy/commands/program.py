@@ -92,4 +92,4 @@ def _explain(error: Exception, command: str) -> tuple[str, int]:
             return f"{error.filename or 'standard output'}: {error.strerror}", EXIT_USAGE
         case _:
             again = "; what was imported stays, so import again" if command == "import" else ""
-            return f"{error}{again}", EXIT_AWAY
+            return f"{error} (PROXY_REDIS_URL){again}", EXIT_AWAY

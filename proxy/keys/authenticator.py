@@ -103,7 +103,7 @@ class Authenticator:
     def _token_or_key(self, authorization: str | None, token: str) -> str:
         """Return what is shown; raise OperatorOffError without token and keys."""
         if not token and not self.on:
-            raise OperatorOffError("To change the fleet at run time, start every proxy with PROXY_OPERATOR_TOKEN set.")
+            raise OperatorOffError("Operators' calls are off: start every proxy with PROXY_OPERATOR_TOKEN set.")
         return self._shown(authorization)
 
     async def _by_key(self, authorization: str | None, scopes: Sequence[Scope], url_contains: UrlContains) -> str:

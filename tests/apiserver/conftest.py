@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -247,6 +248,8 @@ async def real(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Real]:
                 await served.until_ready({"en-de", "de-en"}, within=10)
             finally:
                 threading.settrace(tracer)
+                # Its threads stay untraced: later tests get others.
+                asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
                 watch.cancel()
                 await asyncio.gather(watch, return_exceptions=True)
             engine = served.app.state.context.model_server.hosts[0].engine

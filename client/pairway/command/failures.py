@@ -7,6 +7,8 @@ from enum import IntEnum
 from ..errors import (
     AnswerError,
     DeadlineError,
+    KeyRefusedError,
+    LanguageUndetectedError,
     PairwayError,
     RateLimitedError,
     RequestError,
@@ -51,6 +53,17 @@ _CODES: tuple[tuple[type[PairwayError], ExitCode], ...] = (
     (AnswerError, ExitCode.AWAY),
     (RequestError, ExitCode.REFUSED),
 )
+
+
+_HINTS: dict[type[PairwayError], str] = {
+    KeyRefusedError: "Set PAIRWAY_KEY, or give --key-file.",
+    LanguageUndetectedError: "That is --from here.",
+}
+
+
+def said(error: PairwayError) -> str:
+    """Return the line that an error prints, with the command's word for what is missing."""
+    return str(error).replace(error.message, f"{error.message} {_HINTS.get(type(error), '')}".rstrip(), 1)
 
 
 def exit_code_of(error: PairwayError) -> ExitCode:

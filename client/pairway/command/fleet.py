@@ -11,7 +11,7 @@ import typer
 from ..translate_call import understood
 from .failures import UsageError
 from .operator_access import operators_ask
-from .output import print_error, show_records
+from .output import print_error, print_json, print_line, show_records
 from .reads import AsJson
 from .server_options import Server, command, new_group
 
@@ -45,6 +45,7 @@ def list_replicas(server: Server, *, as_json: AsJson = False) -> None:
     found = operators_ask(server, "GET", "/fleet")
     show_records(found["replicas"], COLUMNS, found, as_json=as_json)
     if found["changes"] and not as_json:
+        print_line("Changes of operators in force:")
         show_records(found["changes"], CHANGES)
 
 
@@ -66,7 +67,11 @@ def add(server: Server, replica: Replica, *, weight: Weight = None, as_json: AsJ
 
 def remove(server: Server, replica: Replica, *, as_json: AsJson = False) -> None:
     """Remove a replica until it is added again."""
-    _change(server, "DELETE", f"/fleet/replicas?url={quote(replica, safe='')}", as_json=as_json)
+    found = _changed(server, "DELETE", f"/fleet/replicas?url={quote(replica, safe='')}", None)
+    if as_json:
+        print_json(found)
+    else:
+        print_line(f"{replica} is removed")
 
 
 @understood()
@@ -99,8 +104,8 @@ def number(text: str, kind: type[int | float]) -> float | None:
 
 
 def _count(text: str) -> tuple[str, float | None]:
-    service, _, value = text.partition("=")
-    return service, number(value, int)
+    service, sign, value = text.partition("=")
+    return service, number(value if sign else text, int)
 
 
 @understood()

@@ -11,7 +11,7 @@ import typer
 from ..errors import PairwayError
 from ..version import __version__
 from . import fleet, glossaries, keys, models, reads, status, translate
-from .failures import ExitCode, FailedError, exit_code_of
+from .failures import ExitCode, FailedError, exit_code_of, said
 from .output import print_error, print_line
 from .server_options import Ca, KeyFile, Profile, Server, Url, epilog_of, new_group
 
@@ -30,7 +30,7 @@ def main() -> None:
     except FailedError as error:
         sys.exit(error.code)
     except PairwayError as error:
-        print_error(str(error))
+        print_error(said(error))
         sys.exit(exit_code_of(error))
     except OSError as error:
         print_error(str(error))

@@ -115,5 +115,6 @@ def _show(url: str, found: dict[str, Any]) -> None:
     for line in (*lines, *(f"on disk: {issue}" for issue in found["catalog"]["issues"])):
         print_line(line)
     for each in filter(None, (found["reload"], found["last_reload"])):
+        print_line(f"last reload: {each['outcome']}" if each["outcome"] else "reload that runs:")
         for change in each["changes"]:
             _show_change(change)

@@ -12,6 +12,8 @@ from typing import Any
 
 # A table in a pipe is cut nowhere; a line is as long as its longest cells.
 PIPE_WIDTH = 10_000
+# Names in the first column, to be copied, are folded if longer: a UUID has 36.
+WHOLE_WIDTH = 40
 
 
 def print_error(message: str) -> None:
@@ -55,6 +57,9 @@ def show_records(
     if as_json:
         print_json(found)
         return
+    if not records:
+        print_error("There are none.")
+        return
     shown = [name for name in columns if name == columns[0] or any(_has(each.get(name)) for each in records)]
     rows = [[_cell(name, each.get(name)) for name in shown] for each in records]
     print_table([name.upper().replace("_", " ") for name in shown], rows)
@@ -78,8 +83,9 @@ def table_of(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    for place, heading in enumerate(headings):
+        is_whole = place == 0 and max((len(str(row[0])) for row in rows), default=0) <= WHOLE_WIDTH
+        table.add_column(heading, overflow="fold", no_wrap=is_whole)
     for row in rows:
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
     return table
@@ -97,7 +103,7 @@ def progress_bar(total: int, unit: str) -> Generator[Callable[[], None]]:
     began = time.monotonic()
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     # The bar prints lines of a terminal above itself; results that go elsewhere are not its own.
-    console, is_shared = Console(stderr=True), sys.stdout.isatty()
+    console, is_shared = Console(stderr=True, soft_wrap=True), sys.stdout.isatty()
     with Progress(*columns, console=console, transient=True, redirect_stdout=is_shared) as progress:
         task, done = progress.add_task("", total=total), 0
 

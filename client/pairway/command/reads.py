@@ -36,8 +36,8 @@ def detect(
         found = client.detect(texts)
     likeliest = [each.detected for each in found]
     rows = [
-        (None if each is None else each.lang, None if each is None else round(each.confidence, 2), name[:60])
-        for each, name in zip(likeliest, named or texts, strict=True)
+        (None if each is None else each.lang, None if each is None else round(each.confidence, 2), name)
+        for each, name in zip(likeliest, (" ".join(of.split())[:60] for of in named or texts), strict=True)
     ]
     show(["LANG", "CONFIDENCE", "OF"], rows, as_json=as_json)
 
@@ -53,7 +53,7 @@ def languages(server: Server, *, as_json: AsJson = False) -> None:
         print_json(targets)
         return
     rows = [(each.lang, " ".join(to.lang if to.ready else f"({to.lang})" for to in each.targets)) for each in found]
-    print_table(["FROM", "TO (not ready now)"], rows)
+    print_table(["FROM", "TO; those in parentheses are not ready"], rows)
 
 
 def usage(server: Server, *, as_json: AsJson = False) -> None:

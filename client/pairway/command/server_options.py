@@ -64,7 +64,8 @@ def _key_in(path: Path) -> str:
         with path.open(encoding="ascii") as file:
             key = file.read(MAX_KEY_FILE_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--key-file {path} cannot be read: {type(error).__name__}.") from None
+        reason = getattr(error, "strerror", "it is not ASCII")
+        raise UsageError(f"--key-file {path} cannot be read: {reason}.") from None
     if not key:
         raise UsageError(f"--key-file {path} is empty; it must have the key alone.")
     return key
@@ -115,7 +116,7 @@ def command(app: typer.Typer, name: str, *examples: str) -> Callable[[Callable[.
         context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         described: Any = run  # inspect reads an attribute that functions are not known to have
         described.__signature__ = inspect.Signature([context, *own, *common])
-        return app.command(name, epilog=epilog_of(*examples))(run)
+        return app.command(name, epilog=f"{epilog_of(*examples)}\n\nOptions of the server: pairway --help.")(run)
 
     return add
 

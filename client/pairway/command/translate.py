@@ -14,7 +14,7 @@ from ..translate_call import Format, Priority, TranslateOptions
 from ..transport import DEFAULT_TIMEOUT
 from .failures import UsageError
 from .glossaries import glossary_named
-from .output import print_line, progress_bar, show
+from .output import print_error, print_line, progress_bar, show
 from .reads import AsJson
 from .server_options import Server, command
 from .terms_file import read_terms
@@ -90,7 +90,12 @@ def translate(
     if glossary is not None:
         _use_glossary(server, glossary, options)
     run = Run(Translator(server.async_client(timeout=timeout), wait), options, Report(), as_json)
-    asyncio.run(_work(run, inputs, jobs, progress, lines=lines))
+    try:
+        asyncio.run(_work(run, inputs, jobs, progress, lines=lines))
+    except KeyboardInterrupt:
+        if jobs:
+            print_error("interrupted; the same command goes on where it stopped")
+        raise
 
 
 def _options(

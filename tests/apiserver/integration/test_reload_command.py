@@ -42,7 +42,7 @@ async def test_reload_prints_its_steps(operated: Operated, program: Program) -> 
     assert ended.code == 0
     rows = [line.split() for line in ended.out.splitlines()]
     assert next(row for row in rows if row[:2] == ["en-de", "serving"])[-2:] == ["en-de", "de-en"]
-    assert "en-de-v2 -> en-de: switched" in ended.out
+    assert "last reload: done\nen-de-v2 -> en-de: switched" in ended.out
     assert "on disk" not in ended.out
     assert await operated.model_of() == "en-de"
     found = json.loads((await models(program, "list", "--json")).out)

@@ -174,3 +174,9 @@ def test_text_that_is_no_string_is_a_mistake(texts: Any) -> None:
     with pytest.raises(TypeError, match="texts must be strings"):
         player.run(untyped(player.session(), texts, to="de"))
     assert player.sent == []
+
+
+def test_unknown_on_error_is_refused() -> None:
+    player = Player(Server())
+    with pytest.raises(TypeError, match="on_error is 'stop' or 'keep', not 'skip'"):
+        player.run(translate(player.session(), "Hello", to="de", on_error=cast("Any", "skip")))

@@ -158,7 +158,7 @@ def test_backup_without_redis_exits_with_3(command: Command, tmp_path: Path, mon
     monkeypatch.setenv("PROXY_REDIS_URL", nowhere())
     status, said, message = command("export", "--output", str(file))
     assert (status, said, file.read_bytes()) == (3, "", kept)
-    assert message.startswith("keys: Redis: connection refused")
+    assert message == "keys: Redis: connection refused (PROXY_REDIS_URL)\n"
     status, _, message = command("import", "--input", str(file))
     assert (status, message.endswith("; what was imported stays, so import again\n")) == (3, True)
 

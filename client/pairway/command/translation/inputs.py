@@ -100,6 +100,7 @@ def plan(
     """
     if unknown := set(_FIELD.findall(out)) - {"stem", "lang", "ext", "dir"}:
         raise UsageError(f"--out has {{{min(unknown)}}}; there are {{stem}}, {{lang}}, {{ext}} and {{dir}}.")
+    out += DEFAULT_OUT if out.endswith(os.sep) else ""
     inputs = [path for path in files if not earlier.wrote(path)]
     jobs = [
         Job(path, _output(path, target, out), target, _format(path, known)) for path in inputs for target in targets

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
 from ...answers import Translation
 from ...errors import PairwayError, ProblemError
-from ..failures import FailedError, exit_code_of
+from ..failures import FailedError, exit_code_of, said
 from ..output import print_error
 
 # Warnings that are printed with their place; of the others the codes are counted.
@@ -26,23 +27,18 @@ class Report:
         self._codes: Counter[str] = Counter()
         self._shown: list[str] = []
 
-    def take(self, place: str, translation: Translation) -> bool:
-        """Count a result; say whether it has a text."""
+    def take(self, place: str, translation: Translation) -> None:
+        """Count a result; print its failure, if it is one."""
         self._codes.update(each.code for each in translation.warnings)
         for each in translation.warnings:
             if len(self._shown) < MAX_SHOWN and translation.text is not None:
                 self._shown.append(f"{place}: {each}" + (f" ({', '.join(each.values)})" if each.values else ""))
         if translation.text is None:
-            self.fail(place, translation.error or withheld(translation))
-            return False
-        self.done += 1
-        return True
-
-    def fail(self, place: str, error: PairwayError) -> None:
-        """Count a failure and print it."""
-        self.failed += 1
-        self._first = self._first or error
-        print_error(f"{place}: {error}")
+            why = "; ".join(map(str, translation.warnings)) or "no reason given"
+            error = translation.error or PairwayError(f"no usable translation: {why}")
+            self._first, self.failed = self._first or error, self.failed + 1
+            print_error(f"{place}: {said(error)}")
+        self.done += translation.text is not None
 
     def end(self, unit: str) -> None:
         """Print the summary.
@@ -54,16 +50,11 @@ class Report:
             print_error(line)
         if sum(self._codes.values()) > len(self._shown):
             print_error("warnings: " + ", ".join(f"{code} {count}" for code, count in self._codes.most_common()))
-        if self.skipped or (self.failed and self.done + self.failed > 1):
+        if (unit == "files" and sys.stderr.isatty()) or self.skipped or (self.failed and self.done + self.failed > 1):
             skipped = f", {self.skipped} were done before" if self.skipped else ""
             print_error(f"{self.done} {unit} translated{skipped}, {self.failed} failed")
         if self._first is not None:
             raise FailedError(exit_code_of(self._first) if not self.done + self.skipped else None)
-
-
-def withheld(translation: Translation) -> PairwayError:
-    """Return the error of a text that has no usable translation."""
-    return PairwayError(f"no usable translation: {'; '.join(map(str, translation.warnings)) or 'no reason given'}")
 
 
 def members_of(translation: Translation, **place: Any) -> dict[str, Any]:

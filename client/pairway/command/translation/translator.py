@@ -25,6 +25,7 @@ from ...errors import (
     UnsupportedError,
 )
 from ...translate_call import TranslateOptions
+from ..output import print_error
 
 # Seconds between two looks at a server that is away; one that says when to come back is asked then.
 PAUSE: Final = 2.0
@@ -52,6 +53,7 @@ class Translator:
     wait: float
     now: Callable[[], float] = time.monotonic
     _heard_at: float = field(init=False)
+    _is_waiting: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._heard_at = self.now()
@@ -70,7 +72,7 @@ class Translator:
                 results[place] = result
             failed = {place: error for place in todo if (error := _of_all(results[place].error)) is not None}
             if len(failed) < len(todo):
-                self._heard_at = self.now()
+                self._heard_at, self._is_waiting = self.now(), False
             todo = list(failed)
             if failed:
                 await self._wait(failed[todo[0]])
@@ -93,6 +95,9 @@ class Translator:
         until = self._heard_at + self.wait
         if not isinstance(error, _MAY_PASS) or not self.client.session.reached or self.now() + seconds > until:
             raise error
+        if not self._is_waiting:
+            self._is_waiting = True
+            print_error(f"waiting for the server, {self.wait:g} s at most: {error}")
         await asyncio.sleep(seconds)
 
 

@@ -30,6 +30,7 @@ def test_server_away_says_how_to_start_one(run: Program, arguments: list[str]) -
     assert ended.code == 3
     assert ended.err.count("\n") == 1
     assert NOWHERE in ended.err
+    assert "--url" in ended.err
     assert "make up" in ended.err
 
 
@@ -41,7 +42,7 @@ def test_option_at_the_command_wins(run: Program) -> None:
 def test_missing_file_of_an_option_is_a_mistake(run: Program, option: str) -> None:
     ended = run("languages", option, "missing.pem")
     assert ended.code == 2
-    assert f"{option} missing.pem" in ended.err
+    assert f"{option} missing.pem cannot be read: No such file or directory" in ended.err
 
 
 def test_key_file_may_not_be_empty(run: Program, tmp_path: Path) -> None:
@@ -59,3 +60,7 @@ def test_version_needs_no_server(run: Program) -> None:
 def test_key_is_no_option(run: Program) -> None:
     """It would stand in the list of processes."""
     assert run("languages", "--key", "secret-word").code == 2
+
+
+def test_help_of_a_command_names_that_of_the_server_options(run: Program) -> None:
+    assert run("translate", "--help").out.endswith("Options of the server: pairway --help.\n")

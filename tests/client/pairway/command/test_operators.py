@@ -110,7 +110,7 @@ async def test_key_from_its_creation_to_its_end(run: Program) -> None:
         (["fleet", "add", OTHER, "--weight", "heavy"], "'heavy'"),
         (["fleet", "expect"], "--now"),
         (["fleet", "expect", "--now", "--show"], "--now"),
-        (["fleet", "expect", "de"], "none"),
+        (["fleet", "expect", "de"], "'de' is not a number; write one, or none"),
     ],
 )
 async def test_wrong_option_sends_nothing(run: Program, arguments: list[str], said: str) -> None:
@@ -132,11 +132,15 @@ async def test_replica_is_drained_resumed_added_and_removed(
     assert len(listed) == 2
     assert json.loads((await done(run, "fleet", "drain", fake.url, "--json")).out)["replicas"][0]["drained"] is True
     listed = (await done(run, "fleet", "list")).out
-    assert "drained" in listed.splitlines()[-1], "also among the changes in force"
+    assert listed.splitlines()[-3] == "Changes of operators in force:"
+    assert "drained" in listed.splitlines()[-1]
     assert "DRAINED" not in (await done(run, "fleet", "resume", fake.url)).out
     assert "2.0" in (await done(run, "fleet", "add", fake.url, "--weight", "2")).out
     assert "2.0" not in (await done(run, "fleet", "add", fake.url, "--weight", "none")).out
-    await done(run, "fleet", "remove", fake.url)
+    assert (await done(run, "fleet", "remove", fake.url)).out == f"{fake.url} is removed\n"
+    assert (await done(run, "fleet", "list")).err == "pairway: There are none.\n"
+    await done(run, "fleet", "add", fake.url)
+    assert json.loads((await done(run, "fleet", "remove", fake.url, "--json")).out)["replicas"] == []
     assert json.loads((await done(run, "fleet", "list", "--json")).out)["replicas"] == []
     assert (await operated.health())["status"] == "down"
 

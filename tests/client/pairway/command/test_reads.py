@@ -48,9 +48,18 @@ async def test_usage_without_keys_is_refused(run: Program) -> None:
 async def test_detect_and_languages(run: Program) -> None:
     ended = await asyncio.to_thread(run, "detect", "--json", "Where is the station?")
     assert json.loads(ended.out)[0]["lang"] == "en"
+    ended = await asyncio.to_thread(run, "detect", given="Where is\nthe station?\n")
+    assert ended.out.splitlines()[1:] == [ended.out.splitlines()[1]], "a text is one line"
     assert (await asyncio.to_thread(run, "languages")).out.splitlines()[1].split() == ["en", "de"]
     listed = json.loads((await asyncio.to_thread(run, "languages", "--json")).out)
     assert listed["en"]["de"]["ready"]
+
+
+async def test_glossary_without_a_key_says_where_it_is_set(run: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PAIRWAY_KEY")
+    ended = await asyncio.to_thread(run, "glossary", "list")
+    assert ended.code == 4
+    assert "Set PAIRWAY_KEY, or give --key-file. (request " in ended.err
 
 
 async def test_unknown_glossary_names_the_known(run: Program) -> None:

@@ -64,6 +64,7 @@ async def test_progress_is_shown_beside_results_elsewhere(
     ended = await asyncio.to_thread(on_a_terminal, run, monkeypatch, "stderr", *translate)
     assert ended.code == 0
     assert "3 of 3 files" in ended.err
+    assert "3 files translated, 0 failed" in ended.err
     assert ended.out.count('"output"') == 3
 
 

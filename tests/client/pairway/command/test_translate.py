@@ -172,7 +172,8 @@ async def test_interrupted_run_goes_on(running: RunningProxy, run: Program, fake
     program = await _started(running, "*.txt", "--to", "de", "--from", "en")
     await wait_until(lambda: len(found(tmp_path, "*.de.txt")) > 5, 30, "some outputs")
     program.send_signal(signal.SIGINT)
-    await program.communicate()
+    _, said = await program.communicate()
+    assert b"the same command goes on where it stopped" in said
     assert program.returncode == 130
     assert not found(tmp_path, ".*.part")
     whole = found(tmp_path, "*.de.txt")
@@ -191,7 +192,9 @@ async def test_full_fleet_is_waited_for(run: Program, running: RunningProxy, fak
     work = asyncio.create_task(translate(run, "a.md", "--to", "de", "--from", "en", "--timeout", "0.2"))
     await wait_until(lambda: len(fake.requests) > 1, 30, "a second attempt")
     fake.translate = Script()
-    assert (await work).code == 0
+    ended = await work
+    assert ended.code == 0
+    assert ended.err.count("waiting for the server, 600 s at most: overloaded") == 1
     assert (tmp_path / "a.de.md").exists()
 
 
@@ -205,5 +208,5 @@ async def test_wait_has_an_end(run: Program, running: RunningProxy, fake: FakeRe
 async def _started(running: RunningProxy, *arguments: str) -> asyncio.subprocess.Process:
     environment = {**os.environ, "PAIRWAY_URL": running.url, "PYTHONPATH": str(ROOT / "client"), "LC_ALL": "C"}
     return await asyncio.create_subprocess_exec(
-        *COMMAND, *arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        *COMMAND, *arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -71,6 +71,7 @@ def test_outputs_destroy_nothing(files: list[str], targets: list[str], out: str,
         (DEFAULT_OUT, "folder/a.de.md"),
         ("{lang}-{stem}{ext}", "folder/de-a.md"),
         ("out/{dir}/{stem}{ext}", "out/folder/a.md"),
+        ("out/", "out/a.de.md"),
     ],
 )
 def test_output_stands_beside_its_input_or_where_asked(out: str, output: str) -> None:

@@ -17,7 +17,7 @@ def translated(text: str | None = "Hallo", *warnings: TranslationWarning) -> Tra
 
 def test_warnings_are_shown_with_their_places(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
-    assert report.take("a.md (de)", translated("Hallo", NUMBER))
+    report.take("a.md (de)", translated("Hallo", NUMBER))
     report.end("files")
     assert capsys.readouterr().err == "pairway: a.md (de): number-changed: A number changed. (47)\n"
 
@@ -34,8 +34,8 @@ def test_many_warnings_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_text_that_is_withheld_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     report = Report()
-    assert not report.take("line 1", translated(None, NUMBER))
-    assert report.take("line 2", translated())
+    report.take("line 1", translated(None, NUMBER))
+    report.take("line 2", translated())
     with pytest.raises(FailedError) as raised:
         report.end("lines")
     assert raised.value.code is ExitCode.FAILED
@@ -46,7 +46,7 @@ def test_text_that_is_withheld_is_a_failure(capsys: pytest.CaptureFixture[str]) 
 
 def test_exit_code_is_that_of_the_failure_if_nothing_was_done() -> None:
     report = Report()
-    report.fail("line 1", UnreachableError("away"))
+    report.take("line 1", Translation(None, None, "de", error=UnreachableError("away")))
     with pytest.raises(FailedError) as raised:
         report.end("lines")
     assert raised.value.code is ExitCode.AWAY
