@@ -25,11 +25,11 @@ from typing import Any
 
 import httpx
 
-from deploy import prometheus_server, redis_server, run_files
+from deploy import prometheus_server, redis_server, run_folder
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
 from deploy.process import ManagedProcess, rotate_log
 from deploy.readiness import ReadinessMonitor
-from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
+from deploy.run_folder import AlreadyRunningError, SingleInstanceLock
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
 from shared.runtime.background import in_daemon_thread
 from shared.runtime.forked_process import ForkServer, ForkServerError
@@ -179,7 +179,7 @@ class Launcher:
         if "PROXY_OPERATOR_TOKEN" in self.environment:
             return
         token = secrets.token_urlsafe(OPERATOR_TOKEN_BYTES)
-        run_files.write(self.run_dir, run_files.OPERATOR_TOKEN, token)
+        run_folder.write(self.run_dir, run_folder.OPERATOR_TOKEN, token)
         tokens = {"PROXY_OPERATOR_TOKEN": token, "APISERVER_OPERATOR_TOKEN": token}
         self.environment = {**tokens, **self.environment}
 
@@ -216,7 +216,7 @@ class Launcher:
             raise LaunchError(f"redis does not answer on {socket}; its output is {child.log}") from None
         self.say("redis", f"up on {socket}")
         # For `make keys`.
-        run_files.write(self.run_dir, run_files.REDIS_URL, redis_server.socket_url(socket))
+        run_folder.write(self.run_dir, run_folder.REDIS_URL, redis_server.socket_url(socket))
 
     async def _start_prometheus(self, supervising: asyncio.TaskGroup, client: httpx.AsyncClient, url: str) -> None:
         """Start what watches the servers; it waits for their metrics."""
@@ -314,7 +314,7 @@ class Launcher:
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
         prometheus_server.remove(self.run_dir)
-        run_files.remove_all(self.run_dir)
+        run_folder.remove_all(self.run_dir)
 
 
 def log_name(name: str) -> str:

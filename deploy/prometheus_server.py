@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from deploy import run_files
+from deploy import run_folder
 from deploy.launch_plan import LOOPBACK, LaunchPlan
 
 RULES = Path("deploy/monitoring/rules")
@@ -38,8 +38,8 @@ def write_tokens(run_dir: Path, environment: Mapping[str, str]) -> dict[str, str
     The run has a token of its own, unless the environment has the operator's.
     """
     token = environment.get("PROXY_OBSERVER_TOKEN", secrets.token_urlsafe(TOKEN_BYTES))
-    run_files.write(run_dir, run_files.OBSERVER_TOKEN, token)
-    run_files.write(run_dir, run_files.APISERVER_TOKEN, environment.get("APISERVER_TOKEN", ""))
+    run_folder.write(run_dir, run_folder.OBSERVER_TOKEN, token)
+    run_folder.write(run_dir, run_folder.APISERVER_TOKEN, environment.get("APISERVER_TOKEN", ""))
     return {**environment, "PROXY_OBSERVER_TOKEN": token}
 
 
@@ -56,8 +56,8 @@ def prepare(binary: Path, run_dir: Path, plan: LaunchPlan, environment: Mapping[
         "global": {"scrape_interval": INTERVAL, "evaluation_interval": INTERVAL},
         "rule_files": [str(RULES.resolve() / "*.yaml")],
         "scrape_configs": [
-            _job("pairway-proxy", run_dir / run_files.OBSERVER_TOKEN, [proxy]),
-            _job("pairway-apiserver", run_dir / run_files.APISERVER_TOKEN, apiservers),
+            _job("pairway-proxy", run_dir / run_folder.OBSERVER_TOKEN, [proxy]),
+            _job("pairway-apiserver", run_dir / run_folder.APISERVER_TOKEN, apiservers),
         ],
     }
     file = folder / "prometheus.yml"

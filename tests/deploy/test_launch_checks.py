@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port, is_port_free
-from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
+from deploy.run_folder import AlreadyRunningError, SingleInstanceLock
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import wait_until

@@ -93,7 +93,7 @@ def test_prometheus_accepts_its_configuration_and_rules(tmp_path: Path) -> None:
     )
 
 
-def test_prometheus_has_the_jobs_and_times_that_the_rules_are_written_for() -> None:
+def test_prometheus_has_the_jobs_and_times_of_the_rules() -> None:
     config = yaml.safe_load(PROMETHEUS.read_text())
     assert set(config["global"].values()) == {"15s"}
     jobs = {job["job_name"] for job in config["scrape_configs"]}
@@ -122,7 +122,7 @@ def test_alertmanager_accepts_its_configuration() -> None:
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.name)
-def test_severity_decides_who_is_told(alert: Rule) -> None:
+def test_severity_decides_the_receiver(alert: Rule) -> None:
     labels = (f"alertname={alert.name}", f"severity={alert.severity}")
     said = run(str(program("amtool")), "config", "routes", "test", f"--config.file={ALERTMANAGER}", *labels)
     receivers = {"critical": "at-once", "warning": "today", "info": "by-day", "none": "watchdog"}
