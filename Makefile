@@ -7,6 +7,8 @@ SHELL := /bin/sh
 HOST ?= 127.0.0.1
 PORT ?= 8000
 APISERVER_PORT ?= $(shell expr $(PORT) + 1)
+# Of the Prometheus of `make up MONITORING=1`.
+PROMETHEUS_PORT ?= 9090
 # cpu or cuda; each has its own environment (deploy/environment.py).
 BUILD ?= cpu
 CATALOG ?= deploy/models/demo.yaml
@@ -46,9 +48,9 @@ help:  ## Show this list.
 		printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 # exec, so that a signal to make reaches the launcher and not a shell in between.
-up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG= RUN_DIR=.run)
+up: environment  ## Start everything on this machine; Ctrl-C stops it. (PORT=8000 APISERVER_PORT= HOST= BUILD=cpu|cuda CATALOG= RUN_DIR=.run MONITORING=1 PROMETHEUS_PORT=9090)
 	@exec $(BIN)/python -m deploy.local --host $(HOST) --port $(PORT) --apiserver-port $(APISERVER_PORT) \
-		--catalog $(CATALOG) --run-dir $(RUN_DIR)
+		--catalog $(CATALOG) --run-dir $(RUN_DIR) $(if $(MONITORING),--prometheus-port $(PROMETHEUS_PORT))
 
 # Uses the Redis of `make up` if that runs, unless PROXY_REDIS_URL names another one.
 keys: environment  ## Create, list, limit, revoke, export and import API keys. (ARGS="create --name alice", ARGS=--help, RUN_DIR=.run)

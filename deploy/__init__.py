@@ -11,7 +11,7 @@
 - ``process``: a child process with a log file.
 - ``readiness``: reads a proxy's ``/health``: what is ready, and why not.
 - ``redis_server``: a private Redis for the launcher.
-- ``run_files``: private files of a run.
+- ``prometheus_server``: a private Prometheus for the launcher.
 - ``rollout/``: changes docker compose's containers while they serve (``make roll``).
-- ``single_instance``: one launcher at a time for a run folder.
+- ``run_folder``: one launcher at a time, and private files of a run.
 """

@@ -33,12 +33,13 @@ class CatalogSummary(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """One proxy, and API servers on ports from ``apiserver_port`` up."""
+    """One proxy, API servers on ports from ``apiserver_port`` up, and Prometheus if it has a port."""
 
     host: str
     port: int
     apiserver_port: int
     catalog: Path
+    prometheus_port: int | None = None
 
     @property
     def proxy_url(self) -> str:
@@ -86,6 +87,8 @@ class LaunchPlan:
         for name, port in self.read_models().items():
             remedy = "choose others with `make up APISERVER_PORT=…` (--apiserver-port)"
             yield LOOPBACK, port, f"the API server of {name}", remedy
+        if self.prometheus_port is not None:
+            yield LOOPBACK, self.prometheus_port, "Prometheus", "choose another with `make up PROMETHEUS_PORT=…`"
 
 
 def check_port(host: str, port: int, purpose: str, remedy: str) -> None:

@@ -25,11 +25,11 @@ from typing import Any
 
 import httpx
 
-from deploy import redis_server, run_files
+from deploy import prometheus_server, redis_server, run_folder
 from deploy.launch_plan import LOOPBACK, LaunchPlan, LaunchPlanError
 from deploy.process import ManagedProcess, rotate_log
 from deploy.readiness import ReadinessMonitor
-from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
+from deploy.run_folder import AlreadyRunningError, SingleInstanceLock
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
 from shared.runtime.background import in_daemon_thread
 from shared.runtime.forked_process import ForkServer, ForkServerError
@@ -38,7 +38,7 @@ from shared.runtime.process_guard import ProcessGuard
 GUARD_MARK = "PAIRWAY_LAUNCHER"
 OPERATOR_TOKEN_BYTES = 24
 # From SIGTERM to SIGKILL. An API server stops its engine first (vLLM gives an EngineCore 5 s).
-STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0, "bytecode": 1.0}
+STOP_SECONDS = {"proxy": 5.0, "apiserver": 10.0, "redis": 3.0, "bytecode": 1.0, "prometheus": 5.0}
 # The same if the launcher was killed: all at once, so more than the longest of them.
 GUARD_GRACE_SECONDS = 15.0
 # `timeout -s INT` and some terminals send one Ctrl-C twice, to the process and its group; a person is slower.
@@ -50,6 +50,7 @@ LOSSES = {
     "apiserver": "its pairs answer 503 meanwhile",
     "proxy": "nobody is served meanwhile",
     "redis": "translation continues, but API keys and operators' changes are gone",
+    "prometheus": "no alert fires meanwhile",
 }
 # The API servers and their engines are its forks; without it each imports vLLM by itself.
 FORK_SERVER = "fork-server"
@@ -135,6 +136,8 @@ class Launcher:
         client = httpx.AsyncClient(timeout=ANSWER_TIMEOUT_SECONDS, trust_env=False)
         async with client, asyncio.TaskGroup() as supervising:
             self._make_operator_token()
+            if self.plan.prometheus_port is not None:
+                await self._start_prometheus(supervising, client, f"http://{LOOPBACK}:{self.plan.prometheus_port}")
             self._start_fork_server()
             await self._start_redis(supervising, redis_socket)
             models = self.plan.read_models()
@@ -176,7 +179,7 @@ class Launcher:
         if "PROXY_OPERATOR_TOKEN" in self.environment:
             return
         token = secrets.token_urlsafe(OPERATOR_TOKEN_BYTES)
-        run_files.write(self.run_dir, run_files.OPERATOR_TOKEN, token)
+        run_folder.write(self.run_dir, run_folder.OPERATOR_TOKEN, token)
         tokens = {"PROXY_OPERATOR_TOKEN": token, "APISERVER_OPERATOR_TOKEN": token}
         self.environment = {**tokens, **self.environment}
 
@@ -213,7 +216,19 @@ class Launcher:
             raise LaunchError(f"redis does not answer on {socket}; its output is {child.log}") from None
         self.say("redis", f"up on {socket}")
         # For `make keys`.
-        run_files.write(self.run_dir, run_files.REDIS_URL, redis_server.socket_url(socket))
+        run_folder.write(self.run_dir, run_folder.REDIS_URL, redis_server.socket_url(socket))
+
+    async def _start_prometheus(self, supervising: asyncio.TaskGroup, client: httpx.AsyncClient, url: str) -> None:
+        """Start what watches the servers; it waits for their metrics."""
+        if (binary := prometheus_server.find_prometheus()) is None:
+            raise LaunchError(prometheus_server.MISSING)
+        self.environment = prometheus_server.write_tokens(self.run_dir, self.environment)
+        command = prometheus_server.prepare(binary, self.run_dir, self.plan, self.environment)
+        child = self._new_child("prometheus", "prometheus", {}, command)
+        is_ready = functools.partial(answers, client, f"{url}/-/ready")
+        server = (LOOPBACK, self.plan.prometheus_port, is_ready, LOSSES["prometheus"])
+        await self._start(supervising, SupervisedServer("prometheus", child, *server))
+        self.say("prometheus", f"alerts at {url}/alerts (output: {child.log})")
 
     def _start_bytecode(self) -> None:
         """Compile, in the background, what the servers have not imported; nobody waits for it."""
@@ -295,10 +310,11 @@ class Launcher:
             await asyncio.to_thread(self.fork_server.stop)
         # One thread for each child, because asyncio's default pool has only a few more threads than cores.
         with ThreadPoolExecutor(max_workers=max(1, len(self.children))) as threads:
-            for prefix in ("bytecode", "proxy", "apiserver-", "redis"):
+            for prefix in ("prometheus", "bytecode", "proxy", "apiserver-", "redis"):
                 children = (child for name, child in self.children.items() if name.startswith(prefix))
                 await asyncio.gather(*(loop.run_in_executor(threads, child.stop) for child in children))
-        run_files.remove_all(self.run_dir)
+        prometheus_server.remove(self.run_dir)
+        run_folder.remove_all(self.run_dir)
 
 
 def log_name(name: str) -> str:
@@ -341,6 +357,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--host", default=LOOPBACK, help="the proxy's address")
     parser.add_argument("--port", type=int, default=8000, help="the proxy's port")
     parser.add_argument("--apiserver-port", type=int, help="the first API server's port; None: the proxy's + 1")
+    parser.add_argument("--prometheus-port", type=int, help="a port for a Prometheus that watches all; None: none runs")
     parser.add_argument("--catalog", type=Path, default=DEMO_CATALOG, help="models.yaml")
     parser.add_argument("--run-dir", type=Path, default=Path(".run"), help="folder of logs and lock")
     parser.add_argument("--ready-timeout", type=float, default=300.0, help="seconds to wait for all pairs")
@@ -354,7 +371,8 @@ def main(
 ) -> int:
     """Run until asked to stop; return the exit status."""
     options = parse_arguments(arguments)
-    plan = LaunchPlan(options.host, options.port, options.apiserver_port or options.port + 1, options.catalog)
+    apiserver_port = options.apiserver_port or options.port + 1
+    plan = LaunchPlan(options.host, options.port, apiserver_port, options.catalog, options.prometheus_port)
     try:
         plan.read_models()
         with SingleInstanceLock(options.run_dir, say=functools.partial(print, flush=True)) as lock:

@@ -174,6 +174,7 @@ def build_keys(foundation: Foundation, owner: str) -> KeysContext:
         on=settings.keys_on,
         serves_without_redis=settings.keys_without_redis == "open",
         operator_token=settings.operator_token,
+        observer_token=settings.observer_token,
     )
     stack.push_async_callback(authenticator.meter.close)
     loop = Loop("usage", USAGE_SECONDS, recorder.flush, time.monotonic, foundation.rng)

@@ -57,6 +57,11 @@ class ProxySettings(ServerSettings):
         description="Token to change the fleet and API keys, 16 to 256 ASCII characters; "
         "empty: changes need a key of scope operate.",
     )
+    observer_token: Token = Field(
+        default=SecretStr(""),
+        description="Token that reads /metrics and the fleet's state and changes nothing, 16 to 256 ASCII characters; "
+        "empty: where keys are on, that needs a key of scope observe.",
+    )
     keys: Literal["auto", "on", "off"] = Field(
         default="auto",
         description='Whether callers need an API key: "on", "off", or "auto", on unless PROXY_HOST is loopback.',
@@ -220,6 +225,11 @@ class ProxySettings(ServerSettings):
             raise ValueError(
                 "PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN must differ: every replica receives the second "
                 "and could change the fleet with it"
+            )
+        if self.observer_token.get_secret_value() and self.observer_token in (self.operator_token, self.replica_token):
+            raise ValueError(
+                "PROXY_OBSERVER_TOKEN must differ from PROXY_OPERATOR_TOKEN and PROXY_REPLICA_TOKEN: who reads metrics "
+                "could change the fleet or call API servers with it"
             )
         return self
 

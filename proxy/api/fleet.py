@@ -55,7 +55,7 @@ class ExpectedCounts(RootModel[dict[str, ReplicaCount | None]]):
 
 routes = APIRouter()
 
-# The empty requirement in addition to the operator's says that neither may be needed.
+# The empty requirement in addition to the observer's says that neither may be needed.
 WATCH: Final[dict[str, Any]] = {"dependencies": [operators.WATCHER], "openapi_extra": {"security": [{}]}}
 WATCH_PROBLEMS: Final = problem_documentation((401, 403, 503))
 CHANGE: Final[dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Operators: their exchanges, and the bodies of their requests."""
+"""Operators and observers: their exchanges, and the bodies of operators' requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from shared.http.body import OPERATOR_BODY_BYTES, OPERATOR_READER
 
 M = TypeVar("M", bound=BaseModel)
 
-# OpenAPI of the header that both dependencies read.
+# OpenAPI of the header that the dependencies read.
 _SCHEME: Final = Depends(
     HTTPBearer(
         scheme_name="operator", description="PROXY_OPERATOR_TOKEN, or an API key of scope operate.", auto_error=False
+    )
+)
+_READER_SCHEME: Final = Depends(
+    HTTPBearer(
+        scheme_name="observer",
+        description="PROXY_OBSERVER_TOKEN or PROXY_OPERATOR_TOKEN, or an API key of scope observe or operate.",
+        auto_error=False,
     )
 )
 
@@ -31,11 +38,11 @@ async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExc
         yield exchange
 
 
-async def require_watcher(request: Request, _: Any = _SCHEME) -> None:
-    """Require an operator if keys are on; otherwise anybody may read."""
+async def require_watcher(request: Request, _: Any = _READER_SCHEME) -> None:
+    """Require an observer or operator if keys are on; otherwise nobody."""
     if context(request).keys.authenticator.on:
         with exchange_of(request, SMALL_SECONDS) as exchange:
-            await exchange.require_operator()
+            await exchange.require_observer()
 
 
 OPERATOR: Final = Depends(enter)

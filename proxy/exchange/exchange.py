@@ -18,7 +18,7 @@ from proxy.exchange.key_places import HEADER, KeyPlaces
 from proxy.exchange.peer import Peer
 from proxy.glossaries.glossary import GlossaryOwner, owner_of_key, owner_of_word
 from proxy.keys.api_key import ApiKey
-from proxy.keys.authenticator import Authentication
+from proxy.keys.authenticator import Authentication, UrlContains
 from proxy.keys.caller import at_address
 from shared.parsing.byte_budget import Reservation
 from shared.parsing.json_reader import ModelReader, require_json
@@ -187,9 +187,19 @@ class RequestExchange:
         Raises:
             PairwayError: the token or key is missing or refused, or the deadline has passed.
         """
+        await self._require(self.parts.keys.authenticator.require_operator)
+
+    async def require_observer(self) -> None:
+        """Identify an observer or operator, by the header Authorization alone.
+
+        Raises:
+            PairwayError: as :meth:`require_operator`.
+        """
+        await self._require(self.parts.keys.authenticator.require_observer)
+
+    async def _require(self, role: Callable[[str | None, UrlContains], Awaitable[str]]) -> None:
         shown = self.peer.headers.get("authorization")
-        work = self.parts.keys.authenticator.require_operator(shown, self.peer.shows_in_url)
-        self.peer.add_log_fields(key=await self.before_deadline(work))
+        self.peer.add_log_fields(key=await self.before_deadline(role(shown, self.peer.shows_in_url)))
         self._is_known = True
 
     async def read_body(self, limit: int = 0, *, only_json: bool = False) -> bytes:

@@ -37,9 +37,10 @@ MAX_UNIX: Final = 253_402_300_799
 
 
 class Scope(StrEnum):
-    """Permission of a key: translate, or change the fleet and keys."""
+    """Permission of a key: translate, read the fleet, or change it."""
 
     TRANSLATE = "translate"
+    OBSERVE = "observe"
     OPERATE = "operate"
 
 
@@ -77,7 +78,10 @@ class Grant(BaseModel):
     name: Name
     scopes: Annotated[
         tuple[Scope, ...],
-        Field(min_length=1, description="Permissions: translate, operate (the fleet and keys)."),
+        Field(
+            min_length=1,
+            description="Permissions: translate, observe (reads the fleet and metrics), operate (the fleet and keys).",
+        ),
         AfterValidator(lambda scopes: tuple(sorted(set(scopes)))),
         WithJsonSchema({"type": "array", "items": {"type": "string", "enum": list(Scope)}, "minItems": 1}),  # as below
     ] = (Scope.TRANSLATE,)

@@ -1,10 +1,10 @@
-"""Authenticator: identifies callers and operators."""
+"""Authenticator: identifies callers, operators and observers."""
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,12 +25,18 @@ log = logging.getLogger(__name__)
 # Whether the request's URL contains a text.
 UrlContains = Callable[[str], bool]
 
-# Log name of an operator with the operator token.
+# Log names of who shows the operator token, and the observer token.
 OPERATOR: Final = "operator token"
+OBSERVER: Final = "observer token"
 
 
 class WrongScopeError(KeyRefusedError, status=403, code="key-refused", title="Key refused"):
     """The key is valid, but its scopes are not for this place."""
+
+
+def shows(shown: str, token: str) -> bool:
+    """Compare with a token in constant time; nobody shows an empty one."""
+    return bool(token) and secrets.compare_digest(shown.encode(), token.encode())
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ class Authentication:
 
 
 class Authenticator:
-    """Authenticates callers by their keys, and operators also by their token.
+    """Authenticates callers by their keys, operators and observers also by their tokens.
 
     ``serves_without_redis``: recently read keys are accepted while Redis is away. ``clock`` is monotonic.
     """
@@ -61,10 +67,12 @@ class Authenticator:
         on: bool,
         serves_without_redis: bool,
         operator_token: SecretStr,
+        observer_token: SecretStr,
     ) -> None:
         self._store = store
         self._metrics = metrics
-        self._token = operator_token.get_secret_value()
+        self._operator_token = operator_token.get_secret_value()
+        self._observer_token = observer_token.get_secret_value()
         self.cached_store = CachedKeyStore(store, clock, serves_without_redis=serves_without_redis)
         self.meter = KeyMeter(self.cached_store, metrics, recorder)
         self.on = on
@@ -73,25 +81,43 @@ class Authenticator:
         self, authorization: str | None, url_contains: UrlContains, *, counts: bool = True
     ) -> Authentication:
         """Identify a caller; if it ``counts``, count the request; or raise PairwayError."""
-        key = await self.identify(authorization, Scope.TRANSLATE, url_contains)
+        key = await self.identify(authorization, (Scope.TRANSLATE,), url_contains)
         return Authentication(key.caller, key, await self.meter.count_request(key) if counts else {})
 
     async def require_operator(self, authorization: str | None, url_contains: UrlContains) -> str:
         """Return the operator's key id, or ``OPERATOR``; or raise PairwayError."""
-        if not self._token and not self.on:
-            raise OperatorOffError("Operators' calls are off: start every proxy with PROXY_OPERATOR_TOKEN set.")
-        shown = self._shown(authorization)
-        if self._token and secrets.compare_digest(shown.encode(), self._token.encode()):
+        shown = self._token_or_key(authorization, self._operator_token)
+        if shows(shown, self._operator_token):
             return OPERATOR
+        if shows(shown, self._observer_token):
+            detail = "The observer token only reads; this needs the operator token, or a key of scope operate."
+            raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": OBSERVER}))
+        return await self._by_key(authorization, (Scope.OPERATE,), url_contains)
+
+    async def require_observer(self, authorization: str | None, url_contains: UrlContains) -> str:
+        """Return the key id or token's log name; or raise PairwayError."""
+        shown = self._token_or_key(authorization, self._operator_token or self._observer_token)
+        for name, token in ((OBSERVER, self._observer_token), (OPERATOR, self._operator_token)):
+            if shows(shown, token):
+                return name
+        return await self._by_key(authorization, (Scope.OBSERVE, Scope.OPERATE), url_contains)
+
+    def _token_or_key(self, authorization: str | None, token: str) -> str:
+        """Return what is shown; raise OperatorOffError without token and keys."""
+        if not token and not self.on:
+            raise OperatorOffError("Operators' calls are off: start every proxy with PROXY_OPERATOR_TOKEN set.")
+        return self._shown(authorization)
+
+    async def _by_key(self, authorization: str | None, scopes: Sequence[Scope], url_contains: UrlContains) -> str:
         if not self.on:
             raise self._metrics.refused("key", KeyRefusedError("This is not the operator token."))
-        return (await self.identify(authorization, Scope.OPERATE, url_contains)).id
+        return (await self.identify(authorization, scopes, url_contains)).id
 
-    async def identify(self, authorization: str | None, scope: Scope, url_contains: UrlContains) -> ApiKey:
-        """Return the presented key, or raise PairwayError.
+    async def identify(self, authorization: str | None, scopes: Sequence[Scope], url_contains: UrlContains) -> ApiKey:
+        """Return the presented key with one of the scopes, or raise PairwayError.
 
-        Every look at a key is here, so none forgets that URLs must contain no operators' key: web servers and browsers
-        keep URLs.
+        Every look at a key is here, so none forgets that URLs must contain no operators' or observers' key: web servers
+        and browsers keep URLs.
         """
         shown = self._shown(authorization)
         key_id = id_of(shown)
@@ -103,12 +129,14 @@ class Authenticator:
             raise self._metrics.refused("key", key_refusal())
         if key.is_over(self._store.clock()):
             raise self._metrics.refused("key", key_refusal(key.id))
-        if scope not in key.scopes:
-            detail = f"This key is not permitted here: it lacks the scope {scope}."
+        if not set(scopes) & set(key.scopes):
+            detail = f"This key is not permitted here: it lacks the scope {scopes[0]}."
             raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": key.id}))
-        if Scope.OPERATE in key.scopes and url_contains(shown):
+        # Sorted, so that the last one opens most.
+        beyond = [each for each in key.scopes if each != Scope.TRANSLATE]
+        if beyond and url_contains(shown):
             detail = (
-                f"This key has the scope {Scope.OPERATE}, and URLs are kept in logs and histories: revoke the key, "
+                f"This key has the scope {beyond[-1]}, and URLs are kept in logs and histories: revoke the key, "
                 f"and use in URLs one that has only the scope {Scope.TRANSLATE}."
             )
             raise self._metrics.refused("scope", WrongScopeError(detail, log_fields={"key": key.id}))

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from deploy.launch_plan import LaunchPlan, LaunchPlanError, check_port, is_port_free
-from deploy.single_instance import AlreadyRunningError, SingleInstanceLock
+from deploy.run_folder import AlreadyRunningError, SingleInstanceLock
 from tests.support.marked_processes import MarkedProcesses
 from tests.support.processes import free_ports
 from tests.support.waiting import wait_until
@@ -40,6 +40,9 @@ def test_check_ports_refuses_a_port_for_two_servers(tmp_path: Path) -> None:
     port = free_ports(1)
     with pytest.raises(LaunchPlanError, match=f"port {port} is wanted for the proxy and for the API server of a"):
         LaunchPlan("127.0.0.1", port, port, catalog).check_ports()
+    first = free_ports(2)
+    with pytest.raises(LaunchPlanError, match=r"API server of a and for Prometheus: .* PROMETHEUS_PORT="):
+        LaunchPlan("127.0.0.1", first, first + 1, catalog, first + 1).check_ports()
 
 
 @pytest.mark.parametrize(("port", "wrong"), [(0, 0), (65535, 65536)])

@@ -17,10 +17,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 
 from deploy.launch_plan import LaunchPlan
 from deploy.local import REPEATED_SIGNAL_SECONDS, STOP_SECONDS, Launcher
 from deploy.process import ManagedProcess
+from deploy.prometheus_server import MISSING
 from deploy.supervisor import RestartLimits
 from tests.support.marked_processes import MarkedProcesses, command_of
 from tests.support.processes import free_ports
@@ -186,6 +188,53 @@ async def test_operators_own_token_is_no_file(site: Site, own: str) -> None:
     assert not (site.folder / "run" / "operator-token").exists()
     launcher.terminate()
     assert launcher.wait(timeout=60) == 0
+
+
+async def test_prometheus_watches_the_run_and_ends_with_it(site: Site) -> None:
+    """Whichever is found: that of make test-monitoring-setup, or a fake one on the PATH."""
+    fake = site.folder / "bin" / "prometheus"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nexec sleep 1000 # $*\n")
+    fake.chmod(0o755)
+    port = free_ports(1)
+    environment = {"PATH": f"{fake.parent}:{os.environ['PATH']}", "APISERVER_TOKEN": "a-token-of-api-servers"}
+    run, token = site.folder / "run", site.folder / "run" / "observer-token"
+    for own in (None, "an-observers-own-token"):
+        given = {**environment, **({"PROXY_OBSERVER_TOKEN": own} if own else {})}
+        turn = site.processes.said().count("Ctrl-C stops everything") + 1
+        launcher = site.launch("--prometheus-port", str(port), environment=given)
+        await wait_until(lambda turn=turn: site.processes.said().count("Ctrl-C stops everything") == turn, within=60)
+        assert f"alerts at http://127.0.0.1:{port}/alerts" in site.processes.said()
+        config = yaml.safe_load((run / "prometheus" / "prometheus.yml").read_text())
+        jobs = {job["job_name"]: job for job in config["scrape_configs"]}
+        targets = {name: job["static_configs"][0]["targets"] for name, job in jobs.items()}
+        assert targets == {
+            "pairway-proxy": [f"127.0.0.1:{site.port}"],
+            "pairway-apiserver": [f"127.0.0.1:{site.port + 1}", f"127.0.0.1:{site.port + 2}"],
+        }
+        assert jobs["pairway-proxy"]["authorization"] == {"credentials_file": str(token.resolve())}
+        assert read_mode(token) == stat.S_IFREG | 0o600
+        (proxy,) = {read_environment(pid).get("PROXY_OBSERVER_TOKEN") for pid in site.find_servers("proxy")}
+        assert token.read_text() == proxy
+        assert own is None or own == proxy
+        assert (run / "apiserver-token").read_text() == environment["APISERVER_TOKEN"]
+        launcher.terminate()
+        assert launcher.wait(timeout=60) == 0
+        assert site.processes.commands() == []
+        assert {path.name for path in run.iterdir()} <= {"logs", "lock"}, "nothing but logs is left"
+    assert "an-observers-own-token" not in site.processes.said()
+
+
+def test_missing_prometheus_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    launcher = Launcher(LaunchPlan("127.0.0.1", 1, 2, tmp_path / "models.yaml", 3), tmp_path, 1, {}, {})
+    with asyncio.Runner() as runner:
+        assert runner.run(launcher.run()) == 1
+    assert capsys.readouterr().err.strip() == f"make up: {MISSING}"
+    assert list(tmp_path.iterdir()) == []
 
 
 def token_of(site: Site, kind: str) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy.process import LOG_TAIL_BYTES, MAX_LOG_BYTES, ManagedProcess
-from deploy.single_instance import is_alive
+from deploy.run_folder import is_alive
 from shared.runtime.process_guard import find_marked_processes
 from tests.support.waiting import wait_until
 

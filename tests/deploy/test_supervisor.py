@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from deploy.process import MAX_LOG_BYTES, SERVER_MARK, ManagedProcess
-from deploy.single_instance import is_alive
+from deploy.run_folder import is_alive
 from deploy.supervisor import LaunchError, RestartLimits, RestartPolicy, SupervisedServer, Supervisor
 from shared.runtime.exit_codes import EXIT_CONFIG
 from tests.support.clock import HandClock

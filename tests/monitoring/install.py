@@ -37,7 +37,7 @@ PACKAGES: Final = (
         "prometheus-alertmanager",
         "0.25.0-1+b4",
         "4fb9aed15cfe8e0c32408e643ab32a1e41ee87d2cc26f18aeba928b1b0b98ae7",
-        ("prometheus-alertmanager",),
+        ("prometheus-alertmanager", "amtool"),
     ),
 )
 MISSING: Final = "Prometheus is not there: make test-monitoring-setup"

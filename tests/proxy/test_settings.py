@@ -115,7 +115,13 @@ def test_no_error_repeats_a_secret_setting(
 
 
 def test_settings_with_secrets_are_known() -> None:
-    assert {name for _, name in SECRET_FIELDS} >= {"redis_url", "cache_redis_url", "operator_token", "token"}
+    assert {name for _, name in SECRET_FIELDS} >= {
+        "redis_url",
+        "cache_redis_url",
+        "operator_token",
+        "observer_token",
+        "token",
+    }
 
 
 def test_operator_token_is_empty_by_default_and_secret() -> None:
@@ -204,6 +210,9 @@ def test_equal_tokens_and_small_body_budget_are_rejected() -> None:
     token = SecretStr("a-token-that-is-long-enough")
     with pytest.raises(ValidationError, match="must differ"):
         ProxySettings(operator_token=token, replica_token=token)
+    for other in ("operator_token", "replica_token"):
+        with pytest.raises(ValidationError, match="PROXY_OBSERVER_TOKEN must differ"):
+            ProxySettings.model_validate({"observer_token": token, other: token})
     for settings in (ProxySettings, ApiServerSettings):
         with pytest.raises(ValidationError, match=r"MAX_BODY_BYTES \(2097152\) must not exceed"):
             settings.model_validate({"max_bodies_bytes": 1_048_576})

@@ -61,7 +61,11 @@ _WHOLE: Final = partial(number, kind=int)
 # Fields of a key: how an option becomes each, and what typer shows; an option that is not given is None.
 _GRANT: Final[Mapping[str, tuple[Callable[[Any], Any], Any, Any]]] = {
     "name": (str, str, typer.Option("--name", metavar="NAME", help="Name of the key's holder.")),
-    "scopes": (list, list[str], typer.Option("--scope", metavar="SCOPE", help="translate, operate; repeatable.")),
+    "scopes": (
+        list,
+        list[str],
+        typer.Option("--scope", metavar="SCOPE", help="translate, observe, operate; repeatable."),
+    ),
     "requests_per_minute": (_WHOLE, str, typer.Option(metavar="N", help=f"Most requests a minute, or {NONE}.")),
     "chars_per_day": (_WHOLE, str, typer.Option(metavar="N", help=f"Most characters a UTC day, or {NONE}.")),
     "chars_per_month": (_WHOLE, str, typer.Option(metavar="N", help=f"Most characters a UTC month, or {NONE}.")),

@@ -23,7 +23,7 @@ APISERVER: Final = "APISERVER"
 APISERVER_PORT: Final = "8001"
 # Of a call with its repeats: an operator is not kept waiting for Redis; a reload may wait 20 s for an old engine's end.
 SECONDS: Final = {PROXY: 10.0, APISERVER: 60.0}
-# That of the `make up` in this folder (deploy/run_files.py); it goes to no other machine.
+# That of the `make up` in this folder (deploy/run_folder.py); it goes to no other machine.
 RUN_TOKEN: Final = Path(".run", "operator-token")
 LOOPBACK: Final = "127.0.0.1"
 HERE: Final = {LOOPBACK, "localhost", "::1"}

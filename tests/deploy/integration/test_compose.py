@@ -27,7 +27,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load(Path("docker-compose.yml").read_text())
 GPU: dict[str, Any] = yaml.safe_load(Path("deploy/compose.gpu.yml").read_text())
 IMAGES: dict[str, Any] = yaml.safe_load(Path("deploy/images.yml").read_text())["services"]
 # Name, version with at least two dots, and what `make pin-images` adds.
-IMAGE = re.compile(r"[a-z]+:\d+\.\d+\.\d+[a-z-]*(@sha256:[0-9a-f]{64})?")
+IMAGE = re.compile(r"([a-z]+/)?[a-z]+:v?\d+\.\d+\.\d+[a-z-]*(@sha256:[0-9a-f]{64})?")
 
 
 def extended(service: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +44,7 @@ def extended(service: dict[str, Any]) -> dict[str, Any]:
 
 SERVICES: dict[str, dict[str, Any]] = {name: extended(service) for name, service in COMPOSE["services"].items()}
 API_SERVERS = ("apiserver-de", "apiserver-fr")
+MONITORING = ("prometheus", "alertmanager")
 DOCKERFILES = {name: Path(f"deploy/{name}.Dockerfile").read_text() for name in ("proxy", "apiserver")}
 BASES = {"$PYTHON_IMAGE", "scratch", "base"}
 EXAMPLE = Path(".env.example").read_text()
@@ -86,11 +87,11 @@ def seconds(value: str) -> float:
 
 
 def test_services_are_the_fleet() -> None:
-    assert set(SERVICES) == {"redis", "proxy", *API_SERVERS, "edge", "check"}
+    assert set(SERVICES) == {"redis", "proxy", *API_SERVERS, "edge", "check", *MONITORING}
     assert {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service} == {
         "edge": ["edge"],
         "check": ["check"],
-    }
+    } | {name: ["monitoring"] for name in MONITORING}
     replicas = resolved(SERVICES["proxy"]["environment"]["PROXY_REPLICAS"])
     assert replicas == ",".join(f"http://{name}:8001" for name in API_SERVERS)
 
@@ -118,7 +119,29 @@ def test_every_server_is_limited_and_checked(name: str) -> None:
 
 def test_ports_are_published_on_loopback_by_default() -> None:
     published = {name: list(map(resolved, each["ports"])) for name, each in SERVICES.items() if "ports" in each}
-    assert published == {"proxy": ["127.0.0.1:8000:8000"], "edge": ["127.0.0.1:8080:8080"]}
+    assert published == {
+        "proxy": ["127.0.0.1:8000:8000"],
+        "edge": ["127.0.0.1:8080:8080"],
+        "prometheus": ["127.0.0.1:9090:9090"],
+        "alertmanager": ["127.0.0.1:9093:9093"],
+    }
+
+
+def test_monitoring_is_published_on_loopback_alone() -> None:
+    for name in MONITORING:
+        (port,) = SERVICES[name]["ports"]
+        assert port.startswith("127.0.0.1:"), "no setting publishes it elsewhere: it has no password"
+
+
+def test_prometheus_reaches_all_servers_and_its_tokens_alone() -> None:
+    service = SERVICES["prometheus"]
+    assert service["environment"].keys() == {"PROXY_OBSERVER_TOKEN", "APISERVER_TOKEN"}
+    assert service["networks"] == ["engines", "monitoring"]
+    assert SERVICES["alertmanager"]["networks"] == ["monitoring"]
+    assert all("engines" in SERVICES[name]["networks"] for name in ("proxy", *API_SERVERS))
+    jobs = yaml.safe_load(Path("deploy/monitoring/prometheus.yml").read_text())["scrape_configs"]
+    asked = {name: each["port"] for job in jobs for each in job["dns_sd_configs"] for name in each["names"]}
+    assert asked == {"proxy": 8000, **dict.fromkeys(API_SERVERS, 8001)}
 
 
 def test_proxies_behind_the_edge_have_ports_of_their_own() -> None:
@@ -197,7 +220,8 @@ def test_keys_are_off_while_the_proxy_is_local() -> None:
 def test_images_and_paths_are_portable() -> None:
     """No registry host, no path of a machine: names, and folders of the project."""
     for service in SERVICES.values():
-        assert "/" not in service["image"]
+        host, slash, _ = service["image"].partition("/")
+        assert not slash or host == "prom"
         for volume in service.get("volumes", []):
             if isinstance(volume, str):
                 assert volume.split(":")[0] in COMPOSE["volumes"]
@@ -215,10 +239,12 @@ def test_foreign_images_have_exact_tags_in_one_file() -> None:
         "python": ["build"],
         "redis": ["image"],
         "edge": ["image"],
+        "prometheus": ["image"],
+        "alertmanager": ["image"],
     }
     python = IMAGES["python"]["build"]["args"]["PYTHON_IMAGE"]
     assert python.startswith("python:3.11.")
-    for image in (python, IMAGES["redis"]["image"], IMAGES["edge"]["image"]):
+    for image in (python, *(IMAGES[name]["image"] for name in ("redis", "edge", *MONITORING))):
         assert IMAGE.fullmatch(image)
     own = {name for name, each in COMPOSE["services"].items() if "image" in each}
     assert own == {"proxy", *API_SERVERS, "check"}
@@ -244,7 +270,7 @@ def test_digests_are_written_where_a_registry_answers(tmp_path: Path, answer: st
         if answer.startswith("sha256:"):
             assert done.returncode == 0
             assert re.sub("@sha256:.*", "", copy.read_text()) == before
-            assert copy.read_text().count(f"@{answer}\n") == 3
+            assert copy.read_text().count(f"@{answer}\n") == len(IMAGES)
         else:
             assert done.returncode != 0
             assert "no registry answers for python:3.11." in done.stderr

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from proxy.keys.api_key import ApiKey, Grant, Scope, mint
-from proxy.keys.authenticator import OPERATOR, Authenticator
+from proxy.keys.authenticator import OBSERVER, OPERATOR, Authenticator
 from proxy.keys.store import KeyStore
 from proxy.keys.usage_recorder import UsageRecorder
 from proxy.metrics import ProxyMetrics
@@ -20,6 +20,7 @@ from tests.conftest import PREFIX, RedisServer
 from tests.proxy.proxies import nowhere
 
 TOKEN = "an-operator-token-of-tests"
+READING = "an-observer-token-of-tests"
 
 
 def not_in_url(_: str) -> bool:
@@ -28,7 +29,12 @@ def not_in_url(_: str) -> bool:
 
 @asynccontextmanager
 async def authenticator(
-    redis: RedisServer | str, *, on: bool = True, token: str = TOKEN, metrics: ProxyMetrics | None = None
+    redis: RedisServer | str,
+    *,
+    on: bool = True,
+    token: str = TOKEN,
+    reading: str = READING,
+    metrics: ProxyMetrics | None = None,
 ) -> AsyncGenerator[Authenticator]:
     store = KeyStore(redis if isinstance(redis, str) else redis.url, PREFIX, 5.0, time.time)
     one = Authenticator(
@@ -39,6 +45,7 @@ async def authenticator(
         on=on,
         serves_without_redis=False,
         operator_token=SecretStr(token),
+        observer_token=SecretStr(reading),
     )
     yield one
     await one.meter.close()
@@ -96,6 +103,51 @@ async def test_operator_shows_the_token_or_a_key_to_operate(redis: RedisServer) 
             await one.require_operator(other, not_in_url)
 
 
+async def test_observer_shows_a_token_or_a_key_to_observe_or_operate(redis: RedisServer) -> None:
+    observer, header = await new_key(redis, scopes=(Scope.OBSERVE,))
+    operator, of_operator = await new_key(redis, scopes=(Scope.OPERATE,))
+    _, other = await new_key(redis)
+    async with authenticator(redis) as one:
+        for shown, name in (
+            (f"Bearer {READING}", OBSERVER),
+            (f"Bearer {TOKEN}", OPERATOR),
+            (header, observer.id),
+            (of_operator, operator.id),
+        ):
+            assert await one.require_observer(shown, not_in_url) == name
+        with pytest.raises(KeyRefusedError, match="lacks the scope observe"):
+            await one.require_observer(other, not_in_url)
+
+
+async def test_observer_changes_nothing(redis: RedisServer) -> None:
+    metrics = ProxyMetrics()
+    observer, header = await new_key(redis, scopes=(Scope.OBSERVE,))
+    async with authenticator(redis, metrics=metrics) as one:
+        with pytest.raises(KeyRefusedError, match="only reads"):
+            await one.require_operator(f"Bearer {READING}", not_in_url)
+        for refused in (one.require_operator(header, not_in_url), one.authenticate(header, not_in_url)):
+            with pytest.raises(KeyRefusedError, match="lacks the scope") as caught:
+                await refused
+            assert caught.value.log_fields == {"key": observer.id}
+    assert metrics.registry.get_sample_value("pairway_proxy_access_refusals_total", {"reason": "scope"}) == 3
+
+
+@pytest.mark.parametrize("token", [TOKEN, ""])
+async def test_observer_where_keys_are_off_shows_a_token(redis: RedisServer, token: str) -> None:
+    async with authenticator(redis, on=False, token=token) as one:
+        assert await one.require_observer(f"Bearer {READING}", not_in_url) == OBSERVER
+        with pytest.raises(KeyRefusedError):
+            await one.require_observer(f"Bearer {READING}x", not_in_url)
+        with pytest.raises(KeyRequiredError):
+            await one.require_observer(None, not_in_url)
+        with pytest.raises(KeyRefusedError if token else OperatorOffError):
+            await one.require_operator(f"Bearer {READING}", not_in_url)
+    async with authenticator(redis, on=False, token=token, reading="") as one:
+        for shown in ("Bearer x", f"Bearer {READING}"):
+            with pytest.raises(KeyRefusedError if token else OperatorOffError):
+                await one.require_observer(shown, not_in_url)
+
+
 async def test_operator_is_refused_where_neither_token_nor_keys_is_set(redis: RedisServer) -> None:
     async with authenticator(redis, on=False, token="") as one:
         with pytest.raises(OperatorOffError):
@@ -123,6 +175,7 @@ async def test_each_refusal_says_why_and_is_counted(redis: RedisServer) -> None:
 
 async def test_operators_key_in_a_url_is_refused_everywhere(redis: RedisServer) -> None:
     operator, header = await new_key(redis, scopes=(Scope.OPERATE, Scope.TRANSLATE))
+    _, observers = await new_key(redis, scopes=(Scope.OBSERVE, Scope.TRANSLATE))
     _, other = await new_key(redis)
     searched: list[str] = []
 
@@ -135,5 +188,10 @@ async def test_operators_key_in_a_url_is_refused_everywhere(redis: RedisServer) 
             with pytest.raises(KeyRefusedError, match="revoke the key") as caught:
                 await refused
             assert caught.value.log_fields == {"key": operator.id}
+        for refused in (one.authenticate(observers, in_url), one.require_observer(observers, in_url)):
+            with pytest.raises(KeyRefusedError, match="has the scope observe"):
+                await refused
         await one.authenticate(other, in_url)
-    assert searched == [header.removeprefix("Bearer ")] * 2, "others' URLs are not searched"
+    assert searched == [shown.removeprefix("Bearer ") for shown in (header, header, observers, observers)], (
+        "others' URLs are not searched"
+    )

@@ -1,4 +1,4 @@
-"""One launcher at a time for a run folder."""
+"""A run's folder: one launcher at a time, and the private files that others read."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ from typing import Self
 # The guard of a killed launcher gives its servers 15 s, and needs a moment more.
 CLEANUP_TIMEOUT_SECONDS = 30.0
 LOCK_POLL_SECONDS = 0.1
+# URL of the run's Redis, and its tokens.
+REDIS_URL = "redis-url"
+# `pairway` reads it (client/pairway/command/operator_access.py).
+OPERATOR_TOKEN = "operator-token"  # noqa: S105 - a file's name
+# Prometheus reads these two (deploy/prometheus_server.py).
+OBSERVER_TOKEN = "observer-token"  # noqa: S105
+APISERVER_TOKEN = "apiserver-token"  # noqa: S105
 
 
 class AlreadyRunningError(Exception):
@@ -86,3 +93,17 @@ def is_alive(pid: str) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def write(folder: Path, name: str, content: str) -> None:
+    """Write a file that only its owner reads: a new one, because an old one keeps its mode."""
+    file = folder / name
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600, exist_ok=False)
+    file.write_text(content)
+
+
+def remove_all(folder: Path) -> None:
+    """Remove what leads nowhere after the run."""
+    for name in (REDIS_URL, OPERATOR_TOKEN, OBSERVER_TOKEN, APISERVER_TOKEN):
+        (folder / name).unlink(missing_ok=True)
