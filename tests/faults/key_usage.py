@@ -57,13 +57,17 @@ class Sent:
 
 @dataclass(slots=True)
 class UsageMeasure:
-    """What was answered and reported, by key id; ``in_flight``: characters at the kill."""
+    """What was answered and reported, by key id.
+
+    ``in_flight``: characters at the kill; ``refused``: all that were sent and not answered.
+    """
 
     answered: Counter[str] = field(default_factory=Counter[str])
     reported: Counter[str] = field(default_factory=Counter[str])
     outcomes: Counter[str] = field(default_factory=Counter[str])
     in_flight: int = 0
     settling: int = 0
+    refused: int = 0
 
     @property
     def difference(self) -> int:
@@ -228,6 +232,7 @@ async def measure(requests: int, folder: Path) -> UsageMeasure:
         await sending
         found.outcomes = load.outcomes
         found.answered = load.answered()
+        found.refused = sum(each.chars for each in load.sent if not each.answered)
 
         async def is_written() -> bool:
             found.reported = await fleet.usage()

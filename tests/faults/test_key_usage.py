@@ -18,6 +18,8 @@ async def test_usage_is_what_was_answered(tmp_path: Path) -> None:
         found = await measure(600, folder)
         assert found.outcomes["200"] >= 300, found
         assert found.outcomes["cancelled"] >= 50, found
-        assert found.holds, found
+        # How much of the rest is refunded depends on the machine; the program measures it.
+        assert not found.answered - found.reported, found
+        assert found.difference <= found.refused, found
 
     await again_where_paused(attempt)
