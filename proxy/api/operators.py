@@ -39,7 +39,7 @@ async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExc
 
 
 async def enter_observer(request: Request, _: Any = _READER_SCHEME) -> None:
-    """Identify an observer or operator; raise PairwayError without a valid token or key."""
+    """Identify an observer or operator; raise PairwayError without token or key."""
     with exchange_of(request, SMALL_SECONDS) as exchange:
         await exchange.require_observer()
 
