@@ -27,7 +27,7 @@ from shared.version import VERSION
 log = logging.getLogger(__name__)
 
 # Routes for operators only, on the operators' port if one is set.
-OPERATOR_ROUTES = (fleet.routes, keys.routes)
+OPERATOR_ROUTES = (fleet.routes, keys.usage_routes, keys.routes)
 # What a refused web page is told, at either port.
 CLIENT_ORIGINS = "PROXY_CORS_ORIGINS names the origins that may"
 CLIENT_HOSTS = ", set PROXY_KEYS=on, or name the web server in front in PROXY_TRUSTED_PROXIES"

@@ -25,6 +25,8 @@ from shared.http.request_context import add_log_fields
 from shared.protocol.errors import InvalidRequestError, KeysUnavailableError, UnknownKeyError
 
 routes = APIRouter(dependencies=[operators.OPERATOR])
+# Included first: its path looks like that of a key.
+usage_routes = APIRouter(dependencies=[operators.OBSERVER])
 
 PROBLEMS: Final = problem_documentation((400, 401, 403, 404, 408, 409, 413, 415, 422, 431, 503, 504))
 
@@ -132,7 +134,7 @@ async def list_all(request: Request) -> Response:
     return Response(await asyncio.to_thread(_render, records), media_type=JSON)
 
 
-@routes.get("/keys/usage", **_USAGE)
+@usage_routes.get("/keys/usage", **_USAGE)
 async def usage(request: Request) -> Response:
     """Report what keys used by day and month, as JSON or CSV.
 

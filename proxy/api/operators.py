@@ -38,14 +38,20 @@ async def enter(request: Request, _: Any = _SCHEME) -> AsyncGenerator[RequestExc
         yield exchange
 
 
+async def enter_observer(request: Request, _: Any = _READER_SCHEME) -> None:
+    """Identify an observer or operator; raise PairwayError without token or key."""
+    with exchange_of(request, SMALL_SECONDS) as exchange:
+        await exchange.require_observer()
+
+
 async def require_watcher(request: Request, _: Any = _READER_SCHEME) -> None:
     """Require an observer or operator if keys are on; otherwise nobody."""
     if context(request).keys.authenticator.on:
-        with exchange_of(request, SMALL_SECONDS) as exchange:
-            await exchange.require_observer()
+        await enter_observer(request)
 
 
 OPERATOR: Final = Depends(enter)
+OBSERVER: Final = Depends(enter_observer)
 WATCHER: Final = Depends(require_watcher)
 # The exchange of a path that depends on OPERATOR.
 Entered = Annotated[RequestExchange, OPERATOR]

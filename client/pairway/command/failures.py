@@ -62,7 +62,7 @@ _HINTS: dict[type[PairwayError], str] = {
 
 
 def said(error: PairwayError) -> str:
-    """Return an error's line, with what the command can do."""
+    """Return an error's line, with the command's word for what is missing."""
     return str(error).replace(error.message, f"{error.message} {_HINTS.get(type(error), '')}".rstrip(), 1)
 
 

@@ -85,6 +85,14 @@ async def test_every_other_operators_path_refuses_an_observer(running: RunningPr
     assert (await running.context.keys.store.read(spared.id)) == spared
 
 
+async def test_observer_reads_the_usage_of_keys(running: RunningProxy) -> None:
+    shown, _ = await new_key(running, scopes=[Scope.OBSERVE])
+    translating, _ = await new_key(running)
+    for held, status in ((shown, 200), (TOKEN, 200), (translating, 403), (f"{TOKEN}x", 403)):
+        assert (await running.client.get("/keys/usage", headers=bearer(held))).status_code == status
+    assert (await running.client.get("/keys/usage")).status_code == 401
+
+
 async def test_observer_does_not_translate(running: RunningProxy) -> None:
     shown, _ = await new_key(running, scopes=[Scope.OBSERVE])
     for held in (shown, TOKEN):
