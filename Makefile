@@ -41,7 +41,8 @@ MINUTES ?= 20
 	test-monitoring test-monitoring-setup test-smoke screenshots test-all fuzz \
 	check environment dev python lock audit pin-images clean tune bench-quality bench-guards bench-long faults compose-test soak \
 	bench-overload bench-connections bench-hostile bench-proxy bench-origin bench-origin-plots bench-scale bench-page request-path \
-	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference metrics-reference
+	plan shown-sentences calibrate bench-confidence bench-start bench-client client-reference metrics-reference \
+	dashboards
 
 help:  ## Show this list.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
@@ -270,6 +271,9 @@ client-reference: dev  ## Write docs/client-reference.md from the client's code.
 
 metrics-reference: dev  ## Write docs/operations/metrics.md, the table of all metrics, from the code.
 	@$(BIN)/python -m tests.docs.metrics_reference
+
+dashboards: dev  ## Write Grafana's dashboards, deploy/monitoring/dashboards/, from deploy/dashboards/.
+	@$(BIN)/python -m deploy.dashboards
 
 bench-client: dev  ## Measure what the Python client costs beside plain httpx; fail if a target is missed. (ROUNDS=5 CALLS=2000 TEXTS=10000 OUT=.run/client)
 	@PYTHONPATH=client $(BIN)/python -m benchmarks.client --out $(or $(OUT),.run/client) $(if $(ROUNDS),--rounds $(ROUNDS)) \

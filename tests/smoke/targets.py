@@ -33,6 +33,7 @@ RUN: Final = (
     SmallForm("python"),
     SmallForm("client-reference"),
     SmallForm("metrics-reference"),
+    SmallForm("dashboards"),
     SmallForm("browser"),
     SmallForm("bench-guards", {"PAIRS": "pairs"}),
     SmallForm("tune", {"PAIRS": "pairs", "MODEL": "en-de", "SEQS": "8", "TOKENS": "512", "SECONDS": "1"}),
