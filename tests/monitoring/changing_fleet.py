@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from apiserver.engine.interface import GenerationResult
 from tests.apiserver.conftest import serving, settings_in
 from tests.apiserver.integration.operated_server import CATALOG, RENAMED, TOKEN, FakeMemory, Operated
-from tests.monitoring.prometheus import Prometheus, shortened_seconds
-from tests.proxy.proxies import RunningProxy
+from tests.monitoring.prometheus import Prometheus, running_prometheus, shortened_seconds
+from tests.proxy.proxies import RunningProxy, proxy
 from tests.support.processes import free_port
-from tests.support.scripted_engine import ScriptedFactory
+from tests.support.scripted_engine import Asked, ScriptedFactory
 from tests.support.waiting import wait_until
 
 SERVICE: Final = "apiserver"
@@ -77,6 +78,11 @@ class ApiServers:
         served.server.handle_exit(signal.SIGTERM, None)
         await asyncio.wait_for(asyncio.shield(served.serving), WITHIN)
         await self._stacks.pop(host).aclose()
+
+    def let_answer(self, host: str, answer: Callable[[Asked], GenerationResult]) -> None:
+        """Let all engines of a server answer so."""
+        for name in self._running[host].factory.engines:
+            self._running[host].factory.engine(name).answer = answer
 
     async def reload(self, host: str) -> dict[str, Any]:
         """Give a server another model while it serves; return what was changed."""
@@ -168,3 +174,24 @@ async def api_servers(folder: Path, *hosts: str) -> AsyncGenerator[ApiServers]:
         yield servers
     finally:
         await servers.close()
+
+
+@asynccontextmanager
+async def watched_fleet(
+    folder: Path, redis_url: str, *hosts: str, observer_token: str = "", **settings: Any
+) -> AsyncGenerator[ChangingFleet]:
+    """Run two proxies with these settings and servers at these addresses, and a Prometheus that watches them."""
+    (folder / "prometheus").mkdir()
+    settings |= {"operator_token": TOKEN, "observer_token": observer_token}
+    async with api_servers(folder, *hosts) as servers:
+        one, two = (proxy([servers.url], redis_url, resolver=servers.resolve, **settings) for _ in range(2))
+        async with one as first, two as second:
+            targets = {
+                PROXY_JOB: [each.url.removeprefix("http://") for each in (first, second)],
+                SERVER_JOB: servers.targets,
+            }
+            async with running_prometheus(folder / "prometheus", targets, observer_token) as prometheus:
+                fleet = ChangingFleet(servers, [first, second], prometheus)
+                await fleet.expect(len(hosts))
+                await fleet.until_ready(len(hosts))
+                yield fleet

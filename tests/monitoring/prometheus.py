@@ -42,6 +42,11 @@ def shortened_seconds(seconds: float) -> float:
     return seconds / FACTOR
 
 
+def shortened_expression(expression: str) -> str:
+    """Return an expression with its ranges and offsets shortened."""
+    return _DURATION.sub(lambda found: shortened(found[0]), expression)
+
+
 def shortened_rules(path: Path) -> dict[str, Any]:
     """Return a file of rules with all its times shortened."""
     rules = yaml.safe_load(path.read_text())
@@ -49,7 +54,7 @@ def shortened_rules(path: Path) -> dict[str, Any]:
         if "interval" in group:
             group["interval"] = shortened(group["interval"])
         for rule in group["rules"]:
-            rule["expr"] = _DURATION.sub(lambda found: shortened(found[0]), rule["expr"])
+            rule["expr"] = shortened_expression(rule["expr"])
             if "for" in rule:
                 rule["for"] = shortened(rule["for"])
     return rules
@@ -94,11 +99,16 @@ class Prometheus:
 
 
 @asynccontextmanager
-async def running_prometheus(folder: Path, targets: Mapping[str, Iterable[str]]) -> AsyncGenerator[Prometheus]:
-    """Run Prometheus with the shortened rules while the block lasts; ``targets`` by job."""
+async def running_prometheus(
+    folder: Path, targets: Mapping[str, Iterable[str]], token: str = ""
+) -> AsyncGenerator[Prometheus]:
+    """Run Prometheus with the shortened rules while the block lasts; ``targets`` by job; it shows them the token."""
     for path in FILES:
         (folder / path.name).write_text(yaml.safe_dump(shortened_rules(path)))
-    jobs = [{"job_name": job, "file_sd_configs": [{"files": [str(folder / f"{job}.json")]}]} for job in targets]
+    shown = {"authorization": {"credentials": token}} if token else {}
+    jobs = [
+        {"job_name": job, "file_sd_configs": [{"files": [str(folder / f"{job}.json")]}], **shown} for job in targets
+    ]
     settings = {"scrape_interval": shortened(SCRAPE), "scrape_timeout": shortened(SCRAPE)}
     config = {
         "global": {**settings, "evaluation_interval": shortened(SCRAPE)},

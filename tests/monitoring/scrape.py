@@ -30,10 +30,11 @@ def parsed(*texts: str) -> Scrape:
     labels = {"up": TARGET_LABELS}
     for name, of_sample in _samples(*texts):
         labels[name] = labels.get(name, TARGET_LABELS) | of_sample
-    gauges = {
-        family.name for text in texts for family in text_string_to_metric_families(text) if family.type == "gauge"
-    }
-    return Scrape(frozenset(labels) | gauges, labels)
+    # Also those that have no series yet.
+    families = [family for text in texts for family in text_string_to_metric_families(text)]
+    gauges = {family.name for family in families if family.type == "gauge"}
+    counters = {f"{family.name}_total" for family in families if family.type == "counter"}
+    return Scrape(frozenset(labels) | gauges | counters, labels)
 
 
 def _samples(*texts: str) -> Iterator[tuple[str, frozenset[str]]]:

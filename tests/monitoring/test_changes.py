@@ -12,17 +12,9 @@ from typing import Final
 
 import pytest
 
-from tests.apiserver.integration.operated_server import TOKEN
 from tests.conftest import RedisServer
-from tests.monitoring.changing_fleet import (
-    PROXY_JOB,
-    SERVER_JOB,
-    ChangingFleet,
-    api_servers,
-    requests_to,
-)
-from tests.monitoring.prometheus import running_prometheus, shortened_seconds
-from tests.proxy.proxies import proxy
+from tests.monitoring.changing_fleet import ChangingFleet, requests_to, watched_fleet
+from tests.monitoring.prometheus import shortened_seconds
 
 pytestmark = pytest.mark.monitoring
 
@@ -36,18 +28,9 @@ FIRES_WITHIN: Final = 4 * SETTLED_SECONDS
 @pytest.fixture
 async def fleet(redis: RedisServer, tmp_path: Path) -> AsyncGenerator[ChangingFleet]:
     """Yield two proxies and two servers, watched and under load."""
-    (tmp_path / "prometheus").mkdir()
-    async with api_servers(tmp_path, ONE, TWO) as servers:
-        one, two = (proxy([servers.url], redis.url, resolver=servers.resolve, operator_token=TOKEN) for _ in range(2))
-        async with one as first, two as second:
-            proxies = [first, second]
-            targets = {PROXY_JOB: [each.url.removeprefix("http://") for each in proxies], SERVER_JOB: servers.targets}
-            async with running_prometheus(tmp_path / "prometheus", targets) as prometheus:
-                changing = ChangingFleet(servers, proxies, prometheus)
-                await changing.expect(2)
-                await changing.until_ready(2)
-                await prometheus.until_fires("Watchdog", FIRES_WITHIN)
-                yield changing
+    async with watched_fleet(tmp_path, redis.url, ONE, TWO) as changing:
+        await changing.prometheus.until_fires("Watchdog", FIRES_WITHIN)
+        yield changing
 
 
 @pytest.mark.timeout(300)

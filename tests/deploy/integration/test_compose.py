@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from configparser import ConfigParser
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def extended(service: dict[str, Any]) -> dict[str, Any]:
 
 SERVICES: dict[str, dict[str, Any]] = {name: extended(service) for name, service in COMPOSE["services"].items()}
 API_SERVERS = ("apiserver-de", "apiserver-fr")
-MONITORING = ("prometheus", "alertmanager")
+MONITORING = ("prometheus", "alertmanager", "grafana")
 DOCKERFILES = {name: Path(f"deploy/{name}.Dockerfile").read_text() for name in ("proxy", "apiserver")}
 BASES = {"$PYTHON_IMAGE", "scratch", "base"}
 EXAMPLE = Path(".env.example").read_text()
@@ -124,6 +125,7 @@ def test_ports_are_published_on_loopback_by_default() -> None:
         "edge": ["127.0.0.1:8080:8080"],
         "prometheus": ["127.0.0.1:9090:9090"],
         "alertmanager": ["127.0.0.1:9093:9093"],
+        "grafana": ["127.0.0.1:3000:3000"],
     }
 
 
@@ -142,6 +144,24 @@ def test_prometheus_reaches_all_servers_and_its_tokens_alone() -> None:
     jobs = yaml.safe_load(Path("deploy/monitoring/prometheus.yml").read_text())["scrape_configs"]
     asked = {name: each["port"] for job in jobs for each in job["dns_sd_configs"] for name in each["names"]}
     assert asked == {"proxy": 8000, **dict.fromkeys(API_SERVERS, 8001)}
+
+
+def test_grafana_has_no_user_and_reaches_prometheus_alone() -> None:
+    service = SERVICES["grafana"]
+    folder = Path(service["volumes"][0]["source"])
+    inside = {name: folder / Path(path).relative_to("/etc/pairway") for name, path in service["environment"].items()}
+    config = ConfigParser()
+    config.read(inside["GF_PATHS_CONFIG"])
+    assert config.getboolean("security", "disable_initial_admin_creation")
+    assert config.getboolean("auth", "disable_login_form")
+    assert not config.getboolean("auth.basic", "enabled")
+    assert config.get("auth.anonymous", "org_role") == "Viewer"
+    assert service["networks"] == ["monitoring"]
+    (source,) = yaml.safe_load((inside["GF_PATHS_PROVISIONING"] / "datasources/prometheus.yml").read_text())[
+        "datasources"
+    ]
+    assert source["url"] == "http://prometheus:9090"
+    assert "monitoring" in SERVICES["prometheus"]["networks"]
 
 
 def test_proxies_behind_the_edge_have_ports_of_their_own() -> None:
@@ -221,7 +241,7 @@ def test_images_and_paths_are_portable() -> None:
     """No registry host, no path of a machine: names, and folders of the project."""
     for service in SERVICES.values():
         host, slash, _ = service["image"].partition("/")
-        assert not slash or host == "prom"
+        assert not slash or host in {"prom", "grafana"}
         for volume in service.get("volumes", []):
             if isinstance(volume, str):
                 assert volume.split(":")[0] in COMPOSE["volumes"]
@@ -241,6 +261,7 @@ def test_foreign_images_have_exact_tags_in_one_file() -> None:
         "edge": ["image"],
         "prometheus": ["image"],
         "alertmanager": ["image"],
+        "grafana": ["image"],
     }
     python = IMAGES["python"]["build"]["args"]["PYTHON_IMAGE"]
     assert python.startswith("python:3.11.")
