@@ -13,5 +13,6 @@
 - ``redis_server``: a private Redis for the launcher.
 - ``prometheus_server``: a private Prometheus for the launcher.
 - ``rollout/``: changes docker compose's containers while they serve (``make roll``).
+- ``dashboards/``: writes Grafana's dashboards (``make dashboards``).
 - ``run_folder``: one launcher at a time, and private files of a run.
 """

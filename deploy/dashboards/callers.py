@@ -7,7 +7,7 @@ from typing import Final
 from grafana_foundation_sdk.builders import dashboard
 
 from deploy.dashboards.frame import framed
-from deploy.dashboards.panels import CHARACTERS_PER_SECOND, PER_SECOND, Panel, Query, Text, lines
+from deploy.dashboards.panels import CHARACTERS_PER_SECOND, COUNT_PER_SECOND, PER_SECOND, Panel, Query, Text, lines
 
 _NOTHING_SCRAPED: Final = "Prometheus scrapes no proxy"
 _NO_KEYS: Final = "Keys are counted where PROXY_METRIC_KEYS is set"
@@ -82,7 +82,7 @@ def _use() -> list[Panel]:
         ),
         lines(
             Text("Detected languages", "Which languages do texts without a stated one have?", "Nobody asked for auto"),
-            PER_SECOND,
+            COUNT_PER_SECOND,
             Query("topk(10, sum by (lang) (rate(pairway_proxy_detected_total[5m])))", "{{lang}}"),
         ),
         lines(

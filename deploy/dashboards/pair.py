@@ -10,6 +10,7 @@ from deploy.dashboards.frame import choice, framed
 from deploy.dashboards.panels import (
     CHARACTERS_PER_SECOND,
     COUNT,
+    COUNT_PER_SECOND,
     PER_SECOND,
     SECONDS,
     SHARE,
@@ -120,7 +121,7 @@ def _quality() -> list[Panel]:
                 "Nothing was translated",
                 "quality",
             ),
-            PER_SECOND,
+            COUNT_PER_SECOND,
             Query(f"sum by (stage) (rate(pairway_apiserver_segments_total{{{_PAIR}}}[5m]))", "{{stage}}"),
         ),
         lines(
@@ -141,12 +142,12 @@ def _quality() -> list[Panel]:
                 "There were none",
                 "quality",
             ),
-            PER_SECOND,
+            COUNT_PER_SECOND,
             Query(f"sum by (reason) (rate(pairway_apiserver_unusable_outputs_total{{{_PAIR}}}[5m]))", "{{reason}}"),
         ),
         lines(
             Text("Guards", "What was found in outputs, and was it mended?", "Nothing was found", "quality"),
-            PER_SECOND,
+            COUNT_PER_SECOND,
             Query(
                 f"sum by (guard, outcome) (rate(pairway_apiserver_guards_total{{{_PAIR}}}[5m]))",
                 "{{guard}}: {{outcome}}",

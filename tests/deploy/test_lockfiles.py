@@ -27,8 +27,8 @@ from tests.support.processes import ROOT
 LOCKS = sorted({*BUILDS["cpu"], *BUILDS["cuda"], DEV} - {TORCH_CPU})
 # Of the tools and the tests too.
 ALL_LOCKS = sorted(set(REQUIREMENTS.glob("*.txt")) - {TORCH_CPU} - set(REQUIREMENTS.glob("*excluded.txt")))
-# name==version, and for a few a Python version.
-PIN = re.compile(r"[a-z0-9.-]+==[a-z0-9.+]+( ; python_full_version [<=]+ '[0-9.*]+')?")
+# name==version, with an epoch for one, and for a few a Python version.
+PIN = re.compile(r"[a-z0-9.-]+==([0-9]+!)?[a-z0-9.+]+( ; python_full_version [<=]+ '[0-9.*]+')?")
 EXTRAS = {
     "proxy": "proxy.txt",
     "local": "local.txt",

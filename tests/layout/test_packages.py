@@ -20,7 +20,9 @@ SMALL: dict[str, str] = {
 }
 # Packages without a folder of tests of their own, and the tests that cover them: what only passes things on, or only shows over a
 # socket, is tested there.
-TESTED_ELSEWHERE: dict[str, str] = {}
+TESTED_ELSEWHERE: dict[str, str] = {
+    "deploy/dashboards": "tests/monitoring/test_dashboards.py",
+}
 # Nodes that nest code; an ``elif`` is no level of its own.
 _BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 

@@ -121,7 +121,9 @@ def test_every_label_of_a_query_is_scraped(scrape: Scrape) -> None:
     for query in _queries():
         for metric, named in selectors_in(query.expression):
             if metric in scrape.names:
-                assert named <= labels[metric], f"{query.panel.name}: {metric} has no {', '.join(named)}"
+                assert named <= labels[metric], (
+                    f"{query.panel.name}: {metric} has no {', '.join(named - labels[metric])}"
+                )
 
 
 def _declared() -> dict[str, frozenset[str]]:
@@ -218,7 +220,7 @@ async def test_every_query_answers_with_data(fleet: ChangingFleet) -> None:
     async with requests_to(fleet.proxies), wrong_requests_to(fleet):
         await fleet.servers.stop(TWO)
         try:
-            await wait_until(all_answered, ANSWERS_WITHIN, "all queries have data")
+            await wait_until(all_answered, ANSWERS_WITHIN, "all queries have data", pause=PAUSE_SECONDS)
         except AssertionError as error:
             silent = "\n".join(f"{each.panel.name}: {each.expression}" for each in waiting)
             raise AssertionError(f"without data, or without the labels of their legend:\n{silent}") from error
