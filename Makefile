@@ -98,7 +98,7 @@ screenshots: test-setup  ## Take the pictures of the pages again, into docs/imag
 test-edge: test-edge-setup  ## Run the edge's nginx among 500 slow readers and 500 slow writers.
 	@$(PYTEST) -n 0 -m edge tests/edge
 
-test-monitoring: test-monitoring-setup  ## Test the alerts and what they read, with a real Prometheus.
+test-monitoring: test-monitoring-setup  ## Test the alerts and dashboards, and what they read, with a real Prometheus.
 	@$(PYTEST) -n 0 -m monitoring tests/monitoring
 
 # Debian's packages, from where apt gets its own, unpacked without root.

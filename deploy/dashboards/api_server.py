@@ -6,7 +6,7 @@ from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard
 
-from deploy.dashboards.frame import choice, framed
+from deploy.dashboards.frame import framed, some_of
 from deploy.dashboards.panels import COUNT, PER_SECOND, SECONDS, SHARE, Panel, Query, Text, lines, rows, states
 from deploy.dashboards.process import process_panels
 
@@ -21,7 +21,7 @@ def api_server() -> dashboard.Dashboard:
         "API server",
         "Why does a server, or one of its engines, not keep up?",
         [*_engines(), *_queues(), *process_panels("apiserver")],
-        choice("instance", "API server", "pairway_apiserver_build_info"),
+        some_of("instance", "API server", "pairway_apiserver_build_info"),
     )
 
 

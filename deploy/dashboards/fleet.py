@@ -20,6 +20,7 @@ from deploy.dashboards.panels import (
     Step,
     Text,
     lines,
+    link,
     number,
     rows,
     states,
@@ -27,6 +28,8 @@ from deploy.dashboards.panels import (
 
 # The part of requests that may fail, as in the alerts ErrorBudgetFastBurn and ErrorBudgetSlowBurn.
 BUDGET: Final = "0.001"
+# The dashboard of the pair whose line is clicked.
+_ITS_PAIR: Final = link("Pair", "/d/pairway-pair?var-pair=${__field.labels.pair}")
 _NOTHING_SCRAPED: Final = "Prometheus scrapes no proxy"
 
 
@@ -145,6 +148,24 @@ def _requests() -> list[Panel]:
             Text("Slowest pairs", "How long do 5 % of good answers take at least?", "No answers", "answers-slow"),
             SECONDS,
             Query("topk(10, pair:pairway_proxy_request_seconds:p95_rate5m)", "{{pair}}"),
+        ).data_links([_ITS_PAIR]),
+        lines(
+            Text("Pairs that fail", "Which pairs are it?", "No failures", "pair-failing"),
+            PER_SECOND,
+            Query('topk(10, sum by (pair) (rate(pairway_proxy_requests_total{class="failed"}[5m])) > 0)', "{{pair}}"),
+        ).data_links([_ITS_PAIR]),
+        lines(
+            Text(
+                "Second attempts",
+                "Do replicas fail or answer late, so that requests need another? Somebody is told above 5 %.",
+                "No requests",
+                "many-second-tries",
+            ),
+            SHARE,
+            Query(
+                "sum(rate(pairway_proxy_retries_total[5m])) / sum(rate(pairway_proxy_requests_total[5m]))", "retries"
+            ),
+            Query("sum(rate(pairway_proxy_hedges_total[5m])) / sum(rate(pairway_proxy_requests_total[5m]))", "hedges"),
         ),
     ]
 

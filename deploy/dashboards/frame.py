@@ -51,9 +51,8 @@ def framed(
     return built
 
 
-def choice(name: str, label: str, metric: str) -> dashboard.QueryVariable:
-    """Return a list of the values that a label has in a metric; all of them at first."""
-    every = VariableOption(selected=True, text="All", value="$__all")
+def one_of(name: str, label: str, metric: str) -> dashboard.QueryVariable:
+    """Return a list of the values that a label has in a metric; one of them is chosen, at first the first."""
     return (
         dashboard.QueryVariable(name)
         .label(label)
@@ -61,11 +60,14 @@ def choice(name: str, label: str, metric: str) -> dashboard.QueryVariable:
         .datasource(SOURCE)
         .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
         .sort(VariableSort.ALPHABETICAL_ASC)
-        .multi(multi=True)
-        .include_all(include_all=True)
-        .all_value(".*")
-        .current(every)
     )
+
+
+def some_of(name: str, label: str, metric: str) -> dashboard.QueryVariable:
+    """Return such a list of which several are chosen, at first all."""
+    every = VariableOption(selected=True, text="All", value="$__all")
+    several = one_of(name, label, metric).multi(multi=True).include_all(include_all=True)
+    return several.all_value(".*").current(every)
 
 
 def _proxy_address() -> dashboard.TextBoxVariable:

@@ -6,7 +6,7 @@ from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard
 
-from deploy.dashboards.frame import choice, framed
+from deploy.dashboards.frame import framed, one_of
 from deploy.dashboards.panels import (
     CHARACTERS_PER_SECOND,
     COUNT,
@@ -32,7 +32,7 @@ def pair() -> dashboard.Dashboard:
         "Pair",
         "Why are callers of a pair served badly?",
         [*_replicas(), *_requests(), *_quality()],
-        choice("pair", "Pair", "pairway_proxy_requests_total"),
+        one_of("pair", "Pair", "pairway_proxy_requests_total"),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard
 
-from deploy.dashboards.frame import choice, framed
+from deploy.dashboards.frame import framed, some_of
 from deploy.dashboards.panels import BYTES, COUNT, PER_SECOND, SECONDS, Panel, Query, Text, lines, states
 from deploy.dashboards.process import process_panels
 
@@ -21,7 +21,7 @@ def proxies() -> dashboard.Dashboard:
         "Proxies",
         "Are the proxies themselves the fault?",
         [*_traffic(), *_control(), *process_panels("proxy")],
-        choice("instance", "Proxy", "pairway_proxy_build_info"),
+        some_of("instance", "Proxy", "pairway_proxy_build_info"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from configparser import ConfigParser
 from contextlib import asynccontextmanager, suppress
@@ -88,6 +89,16 @@ def test_panel_says_what_it_answers_and_what_nothing_means(panel: Panel) -> None
         address, _, page = link.partition("#runbook=runbooks/")
         assert address == "${proxy:raw}/status"
         assert (RUNBOOKS / page).is_file(), f"{panel.name} leads to {page}, which does not exist"
+
+
+def test_lines_lead_to_dashboards_that_exist() -> None:
+    variables = {each["uid"]: {one["name"] for one in each["templating"]["list"]} for each in dashboards()}
+    links = [link["url"] for panel in panels() for link in panel.defaults.get("links", ())]
+    assert links
+    for link in links:
+        uid, variable, label = re.fullmatch(r"/d/([\w-]+)\?var-(\w+)=\$\{__field\.labels\.(\w+)\}", link).groups()  # pyright: ignore[reportOptionalMemberAccess]
+        assert variable == label
+        assert variable in variables[uid]
 
 
 def test_panels_stand_beside_each_other() -> None:
