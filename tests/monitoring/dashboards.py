@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from tests.support.processes import ROOT
@@ -78,13 +77,9 @@ class Query:
 @cache
 def dashboards() -> tuple[dict[str, Any], ...]:
     """Return all dashboards as written."""
-    return tuple(json.loads(_read(path)) for path in sorted(FOLDER.glob("*.json")))
+    return tuple(json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json")))
 
 
 def panels() -> tuple[Panel, ...]:
     """Return the panels of all dashboards."""
     return tuple(Panel(each["uid"], fields) for each in dashboards() for fields in each["panels"])
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
