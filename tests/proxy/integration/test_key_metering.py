@@ -77,7 +77,7 @@ async def test_fleet_and_metrics_need_an_operator_where_keys_are_on(one: FakeRep
             ]
             assert [each.status_code for each in answers] == [401, 403, 403, 200, 200]
         described = (await running.client.get("/openapi.json")).json()["paths"]
-        assert described["/fleet"]["get"]["security"] == [{"operator": []}, {}]
+        assert described["/fleet"]["get"]["security"] == [{"observer": []}, {}]
 
 
 async def test_alternatives_are_charged_as_often(one: FakeReplica, redis: RedisServer) -> None:

@@ -39,7 +39,7 @@ def errors_of(model: type[BaseModel], members: dict[str, Any]) -> list[tuple[str
         ("pairs", ["en-de"] * 201, "201 are too many; the maximum is 200"),
         ("pairs", ["en-xx1"], "'xx1' names no language; examples: en, de-AT, zh-Hant"),
         ("ceiling", "urgent", "\"urgent\" is not one of 'interactive', 'standard' or 'bulk'"),
-        ("scopes", ["root"], "\"root\" is not one of 'translate' or 'operate'"),
+        ("scopes", ["root"], "\"root\" is not one of 'translate', 'observe' or 'operate'"),
         ("cached", "yes", '"yes" is neither true nor false'),
         ("expires_at", -1, "-1 is too small; it must be more than 0"),
         ("expires_at", 1e15, "1000000000000000 is too large; the maximum is 253402300799"),
