@@ -257,7 +257,10 @@ def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ([*CREATE, "--expires", "soon"], "--expires: 'soon' is not a time; write 30d, 12h, a date such as "),
         ([*CREATE, "--expires", "2001-01-01"], "--expires: '2001-01-01' is in the past; write 30d, "),
         ([*CREATE, "--expires", "999999999d"], "--expires: '999999999d' is after the year 9999; write 30d, "),
-        ([*CREATE, "--scope", "root"], "--scope: invalid choice: 'root' (choose from 'translate', 'observe', 'operate')"),
+        (
+            [*CREATE, "--scope", "root"],
+            "--scope: invalid choice: 'root' (choose from 'translate', 'observe', 'operate')",
+        ),
         (["limit", "0123456789ab", "--expires", "0h"], "--expires: '0h' is in the past; write 30d, "),
         (["limit", "0123456789ab", "--expires", "9999-12-31T23:00:00-14:00"], "is after the year 9999; write 30d, "),
         (["import", "--output", "keys.jsonl"], "unrecognized arguments: --output"),
